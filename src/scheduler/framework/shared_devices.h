@@ -40,7 +40,7 @@ class ListedDevicesOffer {
   // nullptr if DeviceShare does not know devices of the node. Valid until the node changes.
   virtual const ListedDevices* listedOn(NodeId node) = 0;
   // Returns true if a pod or a reservation has the device, or a part of it.
-  virtual bool isGiven(NodeId node, DeviceNumber device) const = 0;
+  virtual bool isAllocated(NodeId node, DeviceNumber device) const = 0;
   // Returns true if pods like this may get devices.
   virtual bool mayHaveDevices(const PodInfo& pod) const = 0;
 };

@@ -84,7 +84,7 @@ class DeviceTable final : public LedgerOf<DeviceGrant>,
   // The result is node.use, or `space`.
   const DeviceUse& useOn(const NodeDevices& node, DeviceUse& space) const;
   const ListedDevices* listedOn(NodeId node) override;
-  bool isGiven(NodeId node, DeviceNumber device) const override;
+  bool isAllocated(NodeId node, DeviceNumber device) const override;
   bool mayHaveDevices(const PodInfo& pod) const override;
   // Returns true if DynamicResources allocates devices, too.
   bool sharesDevices() const { return shared_.claimed != nullptr; }

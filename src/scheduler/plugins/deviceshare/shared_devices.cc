@@ -97,13 +97,13 @@ const ListedDevices* DeviceTable::listedOn(NodeId node) {
       add(numberOf(type, known.minor), identitiesOf(*known.info));
     }
   }
-  std::erase_if(here.former, [&](const auto& entry) { return !isGiven(node, entry.first); });
+  std::erase_if(here.former, [&](const auto& entry) { return !isAllocated(node, entry.first); });
   for (const auto& [number, identities] : here.former) add(number, identities);
   std::ranges::sort(here.identities.identities);
   return &here.identities;
 }
 
-bool DeviceTable::isGiven(NodeId node, DeviceNumber device) const {
+bool DeviceTable::isAllocated(NodeId node, DeviceNumber device) const {
   const auto [type, minor] = deviceOf(device);
   return rowOf(node).use.has(type, minor);
 }

@@ -161,17 +161,17 @@ std::uint64_t ClaimTable::specOf(const api::ResourceClaim& claim) {
   return spec;
 }
 
-const AllocationPtr* ClaimPromises::of(const std::string& claim) const {
+const AllocationPtr* ClaimsInFlight::of(const std::string& claim) const {
   const auto it = std::ranges::find(promises, claim, &Promise::claim);
   return it == promises.end() ? nullptr : &it->allocation;
 }
 
-void ClaimLedger::addValue(NodeId, const PodInfo&, const ClaimPromises& promises) {
+void ClaimLedger::addValue(NodeId, const PodInfo&, const ClaimsInFlight& promises) {
   for (const auto& promise : promises.promises)
     table_.addInFlight(promise.claim, promise.allocation, promise.group);
 }
 
-void ClaimLedger::removeValue(NodeId, const PodInfo&, const ClaimPromises& promises) {
+void ClaimLedger::removeValue(NodeId, const PodInfo&, const ClaimsInFlight& promises) {
   for (const auto& promise : promises.promises) table_.removeInFlight(promise.claim);
 }
 

@@ -83,28 +83,28 @@ class ClaimTable {
 };
 
 // The writers of a claim, by its UID: one after the other, in the order of arrival.
-using Turns = std::map<std::string, std::list<int>>;
-class Turn {
+using ClaimWriters = std::map<std::string, std::list<int>>;
+class ClaimWriteLock {
  public:
-  Turn(Turns& turns, const std::string& uid) : turns_(turns), claim_(turns.try_emplace(uid).first) {
+  ClaimWriteLock(ClaimWriters& writers, const std::string& uid) : writers_(writers), claim_(writers.try_emplace(uid).first) {
     place_ = claim_->second.insert(claim_->second.end(), 0);
   }
-  ~Turn() {
+  ~ClaimWriteLock() {
     claim_->second.erase(place_);
-    if (claim_->second.empty()) turns_.erase(claim_);
+    if (claim_->second.empty()) writers_.erase(claim_);
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  ClaimWriteLock(const ClaimWriteLock&) = delete;
+  ClaimWriteLock& operator=(const ClaimWriteLock&) = delete;
   bool hasCome() const { return place_ == claim_->second.begin(); }
 
  private:
-  Turns& turns_;
-  Turns::iterator claim_;
+  ClaimWriters& writers_;
+  ClaimWriters::iterator claim_;
   std::list<int>::iterator place_;
 };
 
 // The claims that are being allocated for one pod.
-struct ClaimPromises {
+struct ClaimsInFlight {
   struct Promise {
     std::string claim;  // uid
     AllocationPtr allocation;
@@ -114,14 +114,14 @@ struct ClaimPromises {
   std::vector<Promise> promises;
   // nullptr if the claim is not among them.
   const AllocationPtr* of(const std::string& claim) const;
-  bool operator==(const ClaimPromises&) const = default;
+  bool operator==(const ClaimsInFlight&) const = default;
 };
 
 // Keeps allocations in flight during its lifetime, for writes that may reach the API server after
 // the pod's record is gone. The promises must outlive it and keep their claims.
 class KeptInFlight {
  public:
-  KeptInFlight(ClaimTable& table, const ClaimPromises& promises)
+  KeptInFlight(ClaimTable& table, const ClaimsInFlight& promises)
       : table_(table), promises_(promises) {
     for (const auto& promise : promises_.promises)
       table_.addInFlight(promise.claim, promise.allocation, promise.group);
@@ -134,10 +134,10 @@ class KeptInFlight {
 
  private:
   ClaimTable& table_;
-  const ClaimPromises& promises_;
+  const ClaimsInFlight& promises_;
 };
 
-class ClaimLedger final : public LedgerOf<ClaimPromises> {
+class ClaimLedger final : public LedgerOf<ClaimsInFlight> {
  public:
   explicit ClaimLedger(ClaimTable& table) : table_(table) {}
   std::string_view name() const override { return "claims"; }
@@ -145,11 +145,11 @@ class ClaimLedger final : public LedgerOf<ClaimPromises> {
 
  private:
   // The claims of a pod that is observed on its node are stored.
-  std::optional<ClaimPromises> readValue(const PodInfo&, NodeId, const ClaimPromises*) override {
+  std::optional<ClaimsInFlight> readValue(const PodInfo&, NodeId, const ClaimsInFlight*) override {
     return std::nullopt;
   }
-  void addValue(NodeId node, const PodInfo& pod, const ClaimPromises& promises) override;
-  void removeValue(NodeId node, const PodInfo& pod, const ClaimPromises& promises) override;
+  void addValue(NodeId node, const PodInfo& pod, const ClaimsInFlight& promises) override;
+  void removeValue(NodeId node, const PodInfo& pod, const ClaimsInFlight& promises) override;
   std::string verifyValues(NodeId node, Held held) const override;
 
   ClaimTable& table_;

@@ -149,17 +149,17 @@ std::vector<DeviceNumber> DeviceLinks::claimedOn(NodeId node) {
   return numbers;
 }
 
-bool DeviceLinks::isGiven(NodeId node, const Link& link) const {
+bool DeviceLinks::isAllocated(NodeId node, const Link& link) const {
   return std::ranges::any_of(
-      link.hardware, [&](DeviceNumber number) { return shared_.listed->isGiven(node, number); });
+      link.hardware, [&](DeviceNumber number) { return shared_.listed->isAllocated(node, number); });
 }
 
-std::vector<bool> DeviceLinks::givenOn(NodeId node, const dra::NodeInventory& inventory) {
+std::vector<bool> DeviceLinks::allocatedOn(NodeId node, const dra::NodeInventory& inventory) {
   const NodeLinks* links = of(node);
   if (!links) return {};
   std::set<std::pair<const dra::PoolUse*, std::string_view>> given;
   for (const Link& link : links->links)
-    if (isGiven(node, link)) given.emplace(link.pool, link.device);
+    if (isAllocated(node, link)) given.emplace(link.pool, link.device);
   if (given.empty()) return {};
   std::vector<bool> result(inventory.devices.size());
   for (std::size_t d = 0; d < inventory.devices.size(); ++d) {
@@ -169,14 +169,14 @@ std::vector<bool> DeviceLinks::givenOn(NodeId node, const dra::NodeInventory& in
   return result;
 }
 
-bool DeviceLinks::anyGiven(NodeId node, const api::AllocationResult& allocation) {
+bool DeviceLinks::anyAllocated(NodeId node, const api::AllocationResult& allocation) {
   const NodeLinks* links = of(node);
   if (!links) return false;
   return std::ranges::any_of(allocation.devices.results, [&](const auto& result) {
     if (result.adminAccess.value_or(false)) return false;
     const dra::PoolUse* pool = usage_.find({result.driver, result.pool});
     return std::ranges::any_of(links->links, [&](const Link& link) {
-      return link.pool == pool && link.device == result.device && isGiven(node, link);
+      return link.pool == pool && link.device == result.device && isAllocated(node, link);
     });
   });
 }

@@ -34,9 +34,9 @@ class DeviceLinks final : public ClaimedDevicesOffer {
   std::vector<DeviceNumber> claimedOn(NodeId node) override;
   // By index in inventory.devices: true if DeviceShare has given the hardware. Empty if it has
   // given none of them.
-  std::vector<bool> givenOn(NodeId node, const dra::NodeInventory& inventory);
+  std::vector<bool> allocatedOn(NodeId node, const dra::NodeInventory& inventory);
   // Returns true if DeviceShare has given hardware of these devices.
-  bool anyGiven(NodeId node, const api::AllocationResult& allocation);
+  bool anyAllocated(NodeId node, const api::AllocationResult& allocation);
   // Returns true if both plugins have devices.
   bool sharesDevices() const { return shared_.listed && inventory_.slices() > 0; }
   // Returns true if pods like this may free devices of slices.
@@ -73,7 +73,7 @@ class DeviceLinks final : public ClaimedDevicesOffer {
   std::vector<Link> compute(const api::Node& node, const ListedDevices& listed) const;
   void forget(const std::string& node);
   void checkOrphan(const dra::PoolKey& pool);
-  bool isGiven(NodeId node, const Link& link) const;
+  bool isAllocated(NodeId node, const Link& link) const;
   void touch(const std::string& node);
 
   Cluster& cluster_;

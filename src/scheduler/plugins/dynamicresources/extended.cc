@@ -46,7 +46,7 @@ DeviceBackedResources::Devices DynamicResources::devicesOn(ResourceId resource, 
   const dra::Matcher& matcher = manager_->matcherOf(class_);
   Devices devices;
   for (const dra::DeviceOnNode& device : inventory.devices) {
-    if (device.elsewhere) continue;
+    if (device.onOtherNode) continue;
     const dra::Match match = matcher.match(device.content());
     if (match == dra::Match::Failed) return {};
     if (match != dra::Match::Yes) continue;
@@ -101,7 +101,7 @@ PlanPlugin::Plan DynamicResources::plan(CycleState&, const PodPtr& pod) {
   return plan;
 }
 
-Task<Result<>> DynamicResources::createExtended(Reserved& reserved, ClaimPromises& promises,
+Task<Result<>> DynamicResources::createExtended(Reserved& reserved, ClaimsInFlight& promises,
                                                 PodPtr pod) {
   if (!handle_.api())
     co_return fail(ErrorCode::Unavailable, "there is no API to create claims with");
@@ -120,7 +120,7 @@ Task<Result<>> DynamicResources::createExtended(Reserved& reserved, ClaimPromise
   // Its devices may have been given to another pod.
   if (!cluster_.findPod(pod->uid()))
     co_return fail(ErrorCode::NotFound, fmt::format("pod {} was deleted", pod->key()));
-  for (ClaimPromises::Promise& promise : promises.promises)
+  for (ClaimsInFlight::Promise& promise : promises.promises)
     if (promise.claim == inMemory->metadata.uid) promise.claim = claim->metadata.uid;
   cluster_.regrant(pod->uid(), manager_->ledger.id(), ClaimLedger::grantOf(promises));
   co_return Result<>();

@@ -10,7 +10,7 @@ constexpr std::string_view kNameInMemory = "<extended-resources>";
 
 }  // namespace
 
-std::vector<BackedResource> lackingOn(const Cluster& cluster, NodeId node,
+std::vector<BackedResource> withoutPluginOn(const Cluster& cluster, NodeId node,
                                       const std::vector<BackedResource>& backed) {
   std::vector<BackedResource> lacking;
   for (const BackedResource& resource : backed)

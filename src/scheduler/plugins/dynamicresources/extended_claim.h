@@ -16,7 +16,7 @@ struct BackedResource {
   std::string class_;
 };
 // The resources of the list for which the node has no device plugin. `node` must exist.
-std::vector<BackedResource> lackingOn(const Cluster& cluster, NodeId node,
+std::vector<BackedResource> withoutPluginOn(const Cluster& cluster, NodeId node,
                                       const std::vector<BackedResource>& backed);
 
 struct ExtendedClaim {

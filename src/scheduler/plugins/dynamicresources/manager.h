@@ -55,7 +55,7 @@ class DeviceManager {
   ClaimTable claims;
   ClaimLedger ledger{claims};
   DeviceLinks links;
-  Turns turns;
+  ClaimWriters writers;
   // Number of requests that created claims for extended resources.
   std::uint64_t createdClaims = 0;
   std::uint64_t failedClaims = 0;

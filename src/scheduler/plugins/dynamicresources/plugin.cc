@@ -254,7 +254,7 @@ PreFilterResult DynamicResources::preFilter(CycleState& state, const PodInfo& po
 // The plan for what must be allocated on the node; nullptr if that is nothing.
 DeviceManager::PlanPtr DynamicResources::planOn(const ClassClaims& claims, const PodInfo& pod,
                                                 NodeId node) const {
-  const std::vector<BackedResource> lacking = lackingOn(cluster_, node, claims.backed);
+  const std::vector<BackedResource> lacking = withoutPluginOn(cluster_, node, claims.backed);
   if (lacking.empty()) return claims.plan;
   std::vector<ResourceId> key;
   for (const BackedResource& resource : lacking) key.push_back(resource.id);
@@ -280,7 +280,7 @@ std::function<bool()> DynamicResources::deadline() const {
 
 bool DynamicResources::fitsWithoutOthers(const dra::Plan& plan, NodeId node) const {
   const dra::NodeInventory& inventory = manager_->inventory.of(cluster_.node(node).object);
-  if (manager_->links.givenOn(node, inventory).empty()) return false;
+  if (manager_->links.allocatedOn(node, inventory).empty()) return false;
   const auto expired = deadline();
   dra::Search search(plan, inventory, manager_->moreTaints, expired);
   return search.run().found();
@@ -310,7 +310,7 @@ Status DynamicResources::filter(const CycleState& state, const PodInfo& pod, Nod
       const dra::NodeInventory& inventory = manager_->inventory.of(node);
       const auto expired = deadline();
       dra::Search search(**plan, inventory, manager_->moreTaints, expired);
-      search.leaveOut(manager_->links.givenOn(id, inventory));
+      search.exclude(manager_->links.allocatedOn(id, inventory));
       const dra::Outcome outcome = search.run();
       switch (outcome.kind) {
         case dra::Outcome::Kind::Found:
@@ -355,7 +355,7 @@ Status DynamicResources::score(const CycleState& state, const PodInfo& pod,
     const auto expired = deadline();
     const dra::NodeInventory& inventory = manager_->inventory.of(cluster_.node(nodes[n]).object);
     dra::Search search(**plan, inventory, manager_->moreTaints, expired);
-    search.leaveOut(manager_->links.givenOn(nodes[n], inventory));
+    search.exclude(manager_->links.allocatedOn(nodes[n], inventory));
     if (search.run().found()) scores[n] += dra::rankOf(**plan, search);
   }
   return {};
@@ -409,8 +409,8 @@ std::string DynamicResources::newUid() {
 // Chooses the devices of all claims of the pod on the node: `promises` has those that are not
 // stored yet.
 Status DynamicResources::choose(const PodInfo& pod, NodeId node, Reserved& reserved,
-                                ClaimPromises& promises) {
-  const auto lacking = lackingOn(cluster_, node, manager_->backedOf(pod));
+                                ClaimsInFlight& promises) {
+  const auto lacking = withoutPluginOn(cluster_, node, manager_->backedOf(pod));
   if (pod.pod->spec.resourceClaims.empty() && lacking.empty()) return {};
   ClaimsOfPod found = claimsOfPod(*pod.pod, manager_->claims);
   if (!found.problem.empty()) return Status::unresolvable(found.problem);
@@ -441,7 +441,7 @@ Status DynamicResources::choose(const PodInfo& pod, NodeId node, Reserved& reser
   const dra::NodeInventory& inventory = manager_->inventory.of(object);
   const auto expired = deadline();
   dra::Search search(**plan, inventory, manager_->moreTaints, expired);
-  search.leaveOut(manager_->links.givenOn(node, inventory));
+  search.exclude(manager_->links.allocatedOn(node, inventory));
   if (!search.run().found()) return Status::unschedulable("cannot allocate all claims");
   auto chosen = dra::allocationsOf(**plan, inventory, search, object->metadata.name,
                                    [this] { return newUid(); });
@@ -457,7 +457,7 @@ Status DynamicResources::reserve(CycleState& state, const PodPtr& pod, NodeId no
   // A unit that is not a pod reserves a place for pods that bring their claims.
   if (!enabled_ || pod->kind) return {};
   Reserved reserved;
-  ClaimPromises promises;
+  ClaimsInFlight promises;
   // Plugins that plan before this one kept plan() from saying so.
   if (ResourceClaimPtr stale = staleClaimOf(*pod)) {
     tasks_.spawn(deleteUnreserved(std::move(stale)));
@@ -474,7 +474,7 @@ Status DynamicResources::reserve(CycleState& state, const PodPtr& pod, NodeId no
 Status DynamicResources::grant(const PodPtr& pod, NodeId node) {
   if (!enabled_ || pod->kind) return {};
   Reserved reserved;
-  ClaimPromises promises;
+  ClaimsInFlight promises;
   if (Status status = choose(*pod, node, reserved, promises); !status.ok()) return status;
   if (!promises.promises.empty())
     cluster_.regrant(pod->uid(), manager_->ledger.id(), ClaimLedger::grantOf(std::move(promises)));
@@ -501,10 +501,10 @@ Status DynamicResources::preBindPreFlight(CycleState& state, const PodPtr&, Node
 Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId node) {
   Reserved& reserved = *state.get<Reserved>(kReserved);
   const Cluster::PodRecord* const record = cluster_.findPod(pod->uid());
-  const ClaimPromises* const granted = record ? manager_->ledger.in(record->grants) : nullptr;
-  ClaimPromises promises = granted ? *granted : ClaimPromises{};
-  for (const ClaimPromises::Promise& promise : promises.promises)
-    if (manager_->links.anyGiven(node, *promise.allocation))
+  const ClaimsInFlight* const granted = record ? manager_->ledger.in(record->grants) : nullptr;
+  ClaimsInFlight promises = granted ? *granted : ClaimsInFlight{};
+  for (const ClaimsInFlight::Promise& promise : promises.promises)
+    if (manager_->links.anyAllocated(node, *promise.allocation))
       co_return Status::error("devices were given to another pod by DeviceShare meanwhile");
   if (reserved.extended && !granted)
     co_return Status::error(fmt::format("pod {} was deleted", pod->key()));
@@ -557,7 +557,7 @@ Hint DynamicResources::hintForClaim(const PodInfo& pod, const ClusterEvent& even
 
 // True if the pod may have left its node before its claims were allocated. Their devices are free
 // now, and no claim changes.
-bool DynamicResources::hadPromises(const PodInfo& gone) const {
+bool DynamicResources::hadClaimsInFlight(const PodInfo& gone) const {
   if (gone.kind) return false;
   const auto isAllocated = [](const ResourceClaimPtr& claim) {
     return claim && claim->status.allocation;
@@ -571,13 +571,13 @@ bool DynamicResources::hadPromises(const PodInfo& gone) const {
 
 // A pod that leaves its node with devices of DeviceShare or promised ones, or a Device that
 // changes.
-Hint DynamicResources::hintForGivenDevices(const ClusterEvent& event) const {
+Hint DynamicResources::hintForAllocatedDevices(const ClusterEvent& event) const {
   if (event.resource == EventResource::Custom)
     return manager_->links.sharesDevices() ? Hint::Queue : Hint::Skip;
   if (!event.oldPod) return Hint::Skip;
   const bool placed = event.resource == EventResource::AssignedPod;
   const bool frees =
-      manager_->links.mayHaveDevices(*event.oldPod) || (placed && hadPromises(*event.oldPod));
+      manager_->links.mayHaveDevices(*event.oldPod) || (placed && hadClaimsInFlight(*event.oldPod));
   return frees ? Hint::Queue : Hint::Skip;
 }
 
@@ -599,10 +599,10 @@ std::vector<EventRegistration> DynamicResources::eventsToRegister() const {
       {EventResource::Pod, kUpdatePodGeneratedResourceClaim, "",
        [this](const PodInfo& pod, const ClusterEvent& event) { return hintForPod(pod, event); }},
       {EventResource::Pod, kDelete, "",
-       [this](const PodInfo&, const ClusterEvent& event) { return hintForGivenDevices(event); }},
+       [this](const PodInfo&, const ClusterEvent& event) { return hintForAllocatedDevices(event); }},
       {EventResource::Custom, kAdd | kUpdate | kDelete,
        "devices.v1alpha1.scheduling.koordinator.sh",
-       [this](const PodInfo&, const ClusterEvent& event) { return hintForGivenDevices(event); }},
+       [this](const PodInfo&, const ClusterEvent& event) { return hintForAllocatedDevices(event); }},
       {EventResource::DeviceClass, kAdd | kUpdate, "", {}},
       {EventResource::ResourceSlice, kAdd | kUpdate, "", {}}};
 }

@@ -116,7 +116,7 @@ class DynamicResources final : public Plugin,
 
   AllocationPtr shareOf(const api::ResourceClaim& claim, const PodInfo& pod) const;
   DeviceManager::PlanPtr planOn(const ClassClaims& claims, const PodInfo& pod, NodeId node) const;
-  Status choose(const PodInfo& pod, NodeId node, Reserved& reserved, ClaimPromises& promises);
+  Status choose(const PodInfo& pod, NodeId node, Reserved& reserved, ClaimsInFlight& promises);
   bool isLost(const api::ResourceClaim& claim) const;
   // Why the pod cannot use the claim, "" if it can; ignores nodes.
   std::string problemOf(const api::ResourceClaim& claim, const PodInfo& pod) const;
@@ -127,8 +127,8 @@ class DynamicResources final : public Plugin,
   bool fitsWithoutOthers(const dra::Plan& plan, NodeId node) const;
   Hint hintForClaim(const PodInfo& pod, const ClusterEvent& event) const;
   Hint hintForPod(const PodInfo& pod, const ClusterEvent& event) const;
-  Hint hintForGivenDevices(const ClusterEvent& event) const;
-  bool hadPromises(const PodInfo& gone) const;
+  Hint hintForAllocatedDevices(const ClusterEvent& event) const;
+  bool hadClaimsInFlight(const PodInfo& gone) const;
   std::string newUid();
 
   // pre_bind.cc
@@ -153,7 +153,7 @@ class DynamicResources final : public Plugin,
   // extended.cc
   static constexpr std::string_view kStaleClaim = "cannot schedule extended resource claim";
   ResourceClaimPtr staleClaimOf(const PodInfo& pod) const;
-  Task<Result<>> createExtended(Reserved& reserved, ClaimPromises& promises, PodPtr pod);
+  Task<Result<>> createExtended(Reserved& reserved, ClaimsInFlight& promises, PodPtr pod);
   Task<Result<>> finishExtended(const Reserved& reserved, PodPtr pod);
   Task<Result<>> writeExtendedStatus(PodPtr pod, json::value status);
   Task<Result<>> deleteClaim(ResourceClaimPtr claim);

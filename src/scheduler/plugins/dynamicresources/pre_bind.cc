@@ -119,7 +119,7 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
   if (!handle_.api())
     co_return fail(ErrorCode::Unavailable, "there is no API to allocate claims with");
   // Pods that are bound at once may share the claim: their writes would conflict with each other.
-  const Turn turn(manager_->turns, claim->metadata.uid);
+  const ClaimWriteLock turn(manager_->writers, claim->metadata.uid);
   while (!turn.hasCome()) {
     auto pause = sleepFor(handle_.executor(), kPause);
     co_await pause;
@@ -241,7 +241,7 @@ Task<Status> DynamicResources::waitUntilReady(std::vector<ResourceClaimPtr> clai
 // Removes the pod from the users of a claim, whose allocation stays.
 Task<void> DynamicResources::releaseClaim(ResourceClaimPtr claim, std::string podUid) {
   // The next attempt of the pod has a later turn, so that this does not release what it reserves.
-  const Turn turn(manager_->turns, claim->metadata.uid);
+  const ClaimWriteLock turn(manager_->writers, claim->metadata.uid);
   while (!turn.hasCome()) {
     auto pause = sleepFor(handle_.executor(), kPause);
     co_await pause;

@@ -145,7 +145,7 @@ std::shared_ptr<const SliceContent> Contents::of(const SlicePtr& slice) {
     addContent(key, slice->spec.driver, device);
     addPlace(key, device);
   }
-  tidy();
+  dropExpired();
   std::weak_ptr<const SliceContent>& slot = slices_[key.hash()];
   if (auto known = slot.lock()) return known;
   auto content = std::make_shared<SliceContent>();
@@ -177,11 +177,11 @@ std::shared_ptr<const DeviceContent> Contents::contentOf(const std::string& driv
   return content;
 }
 
-void Contents::tidy() {
-  if (slices_.size() + devices_.size() < tidyAt_) return;
+void Contents::dropExpired() {
+  if (slices_.size() + devices_.size() < dropExpiredAt_) return;
   erase_if(slices_, [](const auto& entry) { return entry.second.expired(); });
   erase_if(devices_, [](const auto& entry) { return entry.second.expired(); });
-  tidyAt_ = std::max<std::size_t>(1024, 2 * (slices_.size() + devices_.size()));
+  dropExpiredAt_ = std::max<std::size_t>(1024, 2 * (slices_.size() + devices_.size()));
 }
 
 }  // namespace koord::scheduler::dra

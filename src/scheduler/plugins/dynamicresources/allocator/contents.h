@@ -34,11 +34,11 @@ class Contents {
   using Hash = std::pair<std::uint64_t, std::uint64_t>;
   std::shared_ptr<const DeviceContent> contentOf(const std::string& driver,
                                                  const api::SliceDevice& device);
-  void tidy();
+  void dropExpired();
 
   boost::unordered_flat_map<Hash, std::weak_ptr<const SliceContent>> slices_;
   boost::unordered_flat_map<Hash, std::weak_ptr<const DeviceContent>> devices_;
-  std::size_t tidyAt_ = 1024;  // entries, of which many may have expired
+  std::size_t dropExpiredAt_ = 1024;  // entries, of which many may have expired
 };
 
 }  // namespace koord::scheduler::dra

@@ -118,7 +118,7 @@ void Inventory::forEachDeviceOn(const api::Node& node, const EachDevice& fn) con
       if (!relevant(stored, node, here).value_or(false)) continue;
       const auto& devices = std::as_const(stored.slice->spec.devices);
       for (std::size_t i = 0; i < devices.size(); ++i)
-        if (here.elsewhere.empty() || !here.elsewhere[i]) fn(*stored.slice, devices[i]);
+        if (here.onOtherNode.empty() || !here.onOtherNode[i]) fn(*stored.slice, devices[i]);
     }
   };
   if (const auto own = byNode_.find(node.metadata.name); own != byNode_.end()) visit(own->second);
@@ -147,7 +147,7 @@ Result<bool> Inventory::relevant(const Stored& stored, const api::Node& node, Re
     return matches;
   }
   bool any = false;
-  out.elsewhere.resize(spec.devices.size());
+  out.onOtherNode.resize(spec.devices.size());
   for (std::size_t i = 0; i < spec.devices.size(); ++i) {
     const api::SliceDevice& device = std::as_const(spec.devices)[i];
     const auto matches = nodeMatches(node, device.nodeName, device.allNodes, device.nodeSelector);
@@ -155,7 +155,7 @@ Result<bool> Inventory::relevant(const Stored& stored, const api::Node& node, Re
       return fail(ErrorCode::Invalid,
                   fmt::format("failed to perform node selection for device {} in slice {}: {}",
                               device.name, stored.slice->metadata.name, matches.error().message));
-    out.elsewhere[i] = !*matches;
+    out.onOtherNode[i] = !*matches;
     any |= *matches;
   }
   return any;
@@ -245,7 +245,7 @@ void Inventory::buildPool(const PoolKey& key, std::vector<Relevant> slices, Node
       const Device& device = each.stored->content->devices[i];
       DeviceOnNode& entry = out.devices.emplace_back();
       entry = {&device, pool.get(), each.stored->slice.get(),
-               !each.elsewhere.empty() && each.elsewhere[i], nullptr};
+               !each.onOtherNode.empty() && each.onOtherNode[i], nullptr};
       if (device.object->consumesCounters.empty()) continue;
       const auto consumed = pool->consumers.find(device.name());
       if (consumed != pool->consumers.end()) entry.counters = &consumed->second;

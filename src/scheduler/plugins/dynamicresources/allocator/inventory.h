@@ -52,7 +52,7 @@ struct DeviceOnNode {
   const PoolOnNode* pool = nullptr;
   const api::ResourceSlice* slice = nullptr;
   // The device is for another node, although its slice has devices for this node.
-  bool elsewhere = false;
+  bool onOtherNode = false;
   const std::vector<CounterUse>* counters = nullptr;  // nullptr: consumes none
   const DeviceContent& content() const { return *device->content; }
 };
@@ -108,7 +108,7 @@ class Inventory {
   using Slices = std::map<std::string, Stored>;  // by name
   struct Relevant {
     const Stored* stored = nullptr;
-    std::vector<bool> elsewhere;  // by device; empty: none
+    std::vector<bool> onOtherNode;  // by device; empty: none
   };
 
   void put(const SlicePtr& slice, bool add);

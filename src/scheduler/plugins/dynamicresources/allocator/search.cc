@@ -243,7 +243,7 @@ bool Search::isShare(const DeviceOnNode& device) const {
 
 bool Search::inUse(std::uint32_t device, const RequestPlan& request) const {
   if (request.adminAccess) return (users_[device] >> request.claim & 1) != 0;
-  if (users_[device] != 0 || (!leftOut_.empty() && leftOut_[device])) return true;
+  if (users_[device] != 0 || (!excluded_.empty() && excluded_[device])) return true;
   const DeviceOnNode& entry = node_.devices[device];
   const DeviceUse* use = entry.pool->use->of(entry.device->name());
   return use && (use->whole != 0 || (use->shares != 0 && !isShare(entry)));
@@ -256,7 +256,7 @@ Match Search::selectorsMatch(std::uint32_t device, const RequestPlan& request) c
   const Match class_ = request.classMatcher->match(entry.content());
   if (class_ != Match::Yes) return class_;
   const Match own = request.matcher->match(entry.content());
-  return own == Match::Yes && entry.elsewhere ? Match::No : own;
+  return own == Match::Yes && entry.onOtherNode ? Match::No : own;
 }
 
 Match Search::selectable(std::uint32_t device, const RequestPlan& request) {

@@ -44,7 +44,7 @@ class Search {
 
   // Devices, by index in NodeInventory::devices, that only claims with adminAccess may get, because
   // another plugin has given the hardware. Empty: none.
-  void leaveOut(std::vector<bool> devices) { leftOut_ = std::move(devices); }
+  void exclude(std::vector<bool> devices) { excluded_ = std::move(devices); }
 
   Outcome run();
   // After Found, in the order of the plan's requests.
@@ -121,7 +121,7 @@ class Search {
   const MoreTaints& moreTaints_;
   const std::function<bool()>& expired_;
 
-  std::vector<bool> leftOut_;
+  std::vector<bool> excluded_;
   std::vector<Pick> picks_;
   std::vector<std::size_t> chosen_;
   std::vector<std::uint64_t> users_;   // by device: the claims that take it, whole

@@ -72,7 +72,7 @@ class Selector {
 class MatcherSlots {
  public:
   std::uint32_t take();
-  void giveBack(std::uint32_t slot) { free_.push_back(slot); }
+  void release(std::uint32_t slot) { free_.push_back(slot); }
   std::uint64_t nextSerial() { return ++serial_; }
 
  private:
@@ -86,7 +86,7 @@ class Matcher {
  public:
   using SelectorPtr = std::shared_ptr<const Selector>;
   Matcher(std::vector<SelectorPtr> selectors, std::shared_ptr<MatcherSlots> slots);
-  ~Matcher() { slots_->giveBack(slot_); }
+  ~Matcher() { slots_->release(slot_); }
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 

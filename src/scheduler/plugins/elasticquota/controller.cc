@@ -124,21 +124,21 @@ void QuotaController::reportProblems() {
   for (const auto& note : quotas_.takeNotes())
     events->record(kube::referenceTo(api::ElasticQuota::kType, note.about->metadata), "Warning",
                    note.reason, note.text, "Counting");
-  std::erase_if(told_, [&](const auto& entry) { return !quotas_.object(entry.first); });
+  std::erase_if(reported_, [&](const auto& entry) { return !quotas_.object(entry.first); });
   quotas_.forEachObject([&](const std::string& name, const api::ElasticQuota& object) {
     std::vector<std::string> problems = quotas_.problemsOf(name);
     if (problems.empty()) {
-      told_.erase(name);
+      reported_.erase(name);
       return;
     }
-    std::vector<std::string>& told = told_[name];
+    std::vector<std::string>& reported = reported_[name];
     for (const std::string& problem : problems) {
-      if (std::ranges::find(told, problem) != told.end()) continue;
+      if (std::ranges::find(reported, problem) != reported.end()) continue;
       log::warn("quota {}: {}", api::keyOf(object.metadata).toString(), problem);
       events->record(kube::referenceTo(api::ElasticQuota::kType, object.metadata), "Warning",
                      "InvalidElasticQuota", problem, "Counting");
     }
-    told = std::move(problems);
+    reported = std::move(problems);
   });
 }
 

@@ -49,7 +49,7 @@ class QuotaController {
   const ElasticQuotaArgs args_;
   std::map<std::string, Written> written_;                // by quota
   std::vector<Write> writes_;                             // pending, last first
-  std::map<std::string, std::vector<std::string>> told_;  // reported problems, by quota
+  std::map<std::string, std::vector<std::string>> reported_;  // reported problems, by quota
   std::map<std::string, SteadyTime> within_;  // when a quota was last within its runtime
   std::set<std::string> evicting_;            // uids
   std::set<std::string> creating_;

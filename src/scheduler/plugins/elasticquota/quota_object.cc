@@ -59,10 +59,10 @@ std::vector<std::string> namespacesOf(const api::ElasticQuota& quota,
 
 // Each becomes an event.
 void shorten(std::vector<std::string>& problems) {
-  constexpr std::size_t kTold = 20;
-  if (problems.size() <= kTold) return;
-  const std::size_t more = problems.size() - (kTold - 1);
-  problems.resize(kTold - 1);
+  constexpr std::size_t kMaxReported = 20;
+  if (problems.size() <= kMaxReported) return;
+  const std::size_t more = problems.size() - (kMaxReported - 1);
+  problems.resize(kMaxReported - 1);
   problems.push_back(fmt::format("there are {} more mistakes like these", more));
 }
 

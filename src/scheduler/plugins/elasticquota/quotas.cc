@@ -22,7 +22,7 @@ Quotas::Quotas(Handle& handle, const ElasticQuotaArgs& args)
       cluster_(handle.cluster()),
       args_(args),
       ignoreOverhead_(handle.enabled("ElasticQuotaIgnorePodOverhead")),
-      ignoreLeaving_(handle.enabled("ElasticQuotaImmediateIgnoreTerminatingPod")),
+      ignoreTerminating_(handle.enabled("ElasticQuotaImmediateIgnoreTerminatingPod")),
       ignoreOverdue_(handle.enabled("ElasticQuotaIgnoreTerminatingPod")),
       defaultQuota_(!handle.enabled("DisableDefaultQuota")),
       manyTrees_(handle.enabled("MultiQuotaTree")),
@@ -355,7 +355,7 @@ bool Quotas::leaves(const PodInfo& pod) const {
 }
 
 bool Quotas::ignores(const PodInfo& pod) const {
-  return (ignoreLeaving_ && leaves(pod)) || (ignoreOverdue_ && overdue_.contains(pod.uid()));
+  return (ignoreTerminating_ && leaves(pod)) || (ignoreOverdue_ && overdue_.contains(pod.uid()));
 }
 
 void Quotas::want(const PodInfo& pod, int sign) {
@@ -382,10 +382,10 @@ void Quotas::podChanged(const PodPtr& before, const PodPtr& after) {
   const std::string& uid = (after ? after : before)->uid();
   if (ignoreOverdue_) {
     if (!after) {
-      leaving_.erase(uid);
+      terminating_.erase(uid);
       overdue_.erase(uid);
     } else if (leaves(*after) && !overdue_.contains(uid)) {
-      leaving_.insert(uid);
+      terminating_.insert(uid);
     }
   }
   if (!same) tell();
@@ -394,13 +394,13 @@ void Quotas::podChanged(const PodPtr& before, const PodPtr& after) {
 void Quotas::ignoreOverdue() {
   const WallTime now = handle_.executor().wallNow();
   std::vector<PodPtr> over;
-  for (const std::string& uid : leaving_) {
+  for (const std::string& uid : terminating_) {
     const PodPtr pod = pods_.find(cluster_, uid);
     if (pod && leaves(*pod) && *pod->pod->metadata.deletionTimestamp < now) over.push_back(pod);
   }
   for (const PodPtr& pod : over) {
     want(*pod, -1);
-    leaving_.erase(pod->uid());
+    terminating_.erase(pod->uid());
     overdue_.insert(pod->uid());
     cluster_.regrant(pod->uid(), ledger_.id(), nullptr);
   }

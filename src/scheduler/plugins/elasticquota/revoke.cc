@@ -51,7 +51,7 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
     if (moreImportant(*a, *b, now) != moreImportant(*b, *a, now)) return moreImportant(*b, *a, now);
     return a->uid() < b->uid();
   });
-  const auto askBy = [&](const PodInfo& pod) {
+  const auto requestOf = [&](const PodInfo& pod) {
     const auto* record = quotas.cluster().findPod(pod.uid());
     const Charge* charge = record ? quotas.ledger().in(record->grants) : nullptr;
     return askOf(quotas, place, pod, charge ? charge->within.get() : nullptr);
@@ -60,21 +60,21 @@ std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vect
   // Terminating pods free their resources without an eviction, and only once.
   std::erase_if(pods, [&](const PodPtr& pod) {
     if (!pod->pod->metadata.deletionTimestamp) return false;
-    use.move(askBy(*pod), -1);
+    use.move(requestOf(*pod), -1);
     return true;
   });
   std::vector<PodPtr> taken;
   for (const PodPtr& pod : pods) {
     if (use.within()) break;
     if (isFixed(pod->pod->metadata.labels) || !PreemptionRules::isEvictable(*pod)) continue;
-    use.move(askBy(*pod), -1);
+    use.move(requestOf(*pod), -1);
     taken.push_back(pod);
   }
   // If the eviction of all pods is not enough, a pod that requests none of the exceeded resources
   // stays.
   std::vector<PodPtr> leaving;
   for (auto it = taken.rbegin(); it != taken.rend(); ++it) {
-    const QuotaRequest ask = askBy(**it);
+    const QuotaRequest ask = requestOf(**it);
     use.move(ask, 1);
     if (use.isWithinRequest(ask)) continue;
     use.move(ask, -1);

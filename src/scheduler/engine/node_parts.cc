@@ -10,7 +10,7 @@ NodePart* NodeParts::find(double value, bool make) {
   const auto known = std::ranges::find(parts_, value, &NodePart::value);
   last_ = static_cast<std::size_t>(known - parts_.begin());
   if (known != parts_.end()) return &*known;
-  return make && parts_.size() < kMost ? &parts_.emplace_back(NodePart{value, {}}) : nullptr;
+  return make && parts_.size() < kMaxShapes ? &parts_.emplace_back(NodePart{value, {}}) : nullptr;
 }
 
 bool NodeParts::put(double value, NodeId node) {

@@ -43,7 +43,7 @@ class NodeParts {
   }
 
  private:
-  static constexpr std::size_t kMost = 128;
+  static constexpr std::size_t kMaxShapes = 128;
   NodePart* find(double value, bool make);
   void drop(NodePart& part);
 

@@ -169,7 +169,7 @@ PodShapes::Shape* PodShapes::of(const api::Pod& pod) {
   std::uint32_t& seen = seen_[hash.value() % seen_.size()];
   if (std::exchange(seen, mark) != mark) return nullptr;
   // Workloads are added and removed; those that still exist get new numbers.
-  if (shapes_.size() >= kMost) shapes_.clear();
+  if (shapes_.size() >= kMaxShapes) shapes_.clear();
   auto entry = std::make_unique<Entry>(pod, ++last_);
   return &shapes_.emplace(hash.value(), std::move(entry))->second->shape;
 }

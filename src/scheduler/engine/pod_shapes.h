@@ -33,7 +33,7 @@ using ShapeId = std::uint64_t;  // 0: none; never reused
 class PodShapes {
  public:
   // The maximum number of shapes at a time.
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMaxShapes = 4096;
 
   PodShapes();
   ~PodShapes();
@@ -57,8 +57,8 @@ class PodShapes {
 };
 
 // Values that follow from shapes, computed for one pod of each. For a pod without a shape the value
-// is kept until another such pod is looked up. Slots are indexed by shape modulo kMost: a shape
-// that was created kMost shapes later replaces the value.
+// is kept until another such pod is looked up. Slots are indexed by shape modulo kMaxShapes: a shape
+// that was created kMaxShapes shapes later replaces the value.
 template <class T>
 class ByShape {
  public:
@@ -72,7 +72,7 @@ class ByShape {
   // nullptr if there is no value for the pod's shape.
   template <class Pod>
   const T* find(const Pod& pod) const {
-    const std::size_t at = pod.shape % PodShapes::kMost;
+    const std::size_t at = pod.shape % PodShapes::kMaxShapes;
     if (at >= slots_.size() || !slots_[at] || slots_[at]->shape != pod.shape) return nullptr;
     return &slots_[at]->value;
   }
@@ -96,7 +96,7 @@ class ByShape {
       return single_;
     }
     auto slot = std::make_unique<Slot>(Slot{pod.shape, make()});
-    const std::size_t at = pod.shape % PodShapes::kMost;
+    const std::size_t at = pod.shape % PodShapes::kMaxShapes;
     if (at >= slots_.size()) slots_.resize(at + 1);
     slots_[at] = std::move(slot);
     return slots_[at]->value;

@@ -141,7 +141,7 @@ TEST(ByShape, aLaterShapeTakesThePlaceOfOneThatWasGivenLongAgo) {
   ByShape<int> facts;
   PodInfo early, late;
   early.shape = 7;
-  late.shape = 7 + PodShapes::kMost;
+  late.shape = 7 + PodShapes::kMaxShapes;
   EXPECT_EQ(facts.of(early, [] { return 1; }), 1);
   EXPECT_EQ(facts.of(late, [] { return 2; }), 2);
   EXPECT_EQ(facts.find(early), nullptr);

@@ -26,7 +26,7 @@ class Expiry {
   // Returns true if a time is set that is still to come.
   bool watches(NodeId node) const { return node < times_.size() && times_[node]; }
   // Returns true if all expired nodes have been reported. A timer may be late.
-  bool told(WallTime now) const { return queue_.empty() || queue_.begin()->first > now; }
+  bool allReported(WallTime now) const { return queue_.empty() || queue_.begin()->first > now; }
 
  private:
   void arm();

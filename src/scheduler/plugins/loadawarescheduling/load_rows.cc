@@ -19,7 +19,7 @@ bool resourcesWith(const LoadAmounts& numbers, LoadRows::Pair<std::size_t>& reso
   std::size_t count = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == 0) continue;
-    if (count == LoadRows::kMost || numbers[i] < 0 || numbers[i] >= kSmallNumber) return false;
+    if (count == LoadRows::kMaxResources || numbers[i] < 0 || numbers[i] >= kSmallNumber) return false;
     resources[1] = i;
     if (count++ == 0) resources[0] = i;
   }
@@ -42,7 +42,7 @@ LoadRows::LoadRows(const LoadTable& table, bool prod, const LoadAmounts* limits,
 
 LoadRows::Scale LoadRows::scaleFor(const LoadAmounts& estimate) const {
   Scale scale = scale_;
-  for (std::size_t i = 0; i < kMost; ++i)
+  for (std::size_t i = 0; i < kMaxResources; ++i)
     scale.takes[i] = static_cast<double>(estimate[weighed_[i]]) * 100;
   return scale;
 }
@@ -53,14 +53,14 @@ void LoadRows::resize(NodeId node, bool fresh) {
     sizes_.resize(node + 1);
   }
   const Size& size = sizes_[node] = sizeOf(node);
-  for (std::size_t i = 0; i < kMost; ++i)
+  for (std::size_t i = 0; i < kMaxResources; ++i)
     rows_[node].capacity[i] = static_cast<double>(std::max<std::int64_t>(size.capacity[i], 1));
   load(node, fresh);
 }
 
 LoadRows::Size LoadRows::sizeOf(NodeId node) const {
   Size size;
-  for (std::size_t i = 0; i < kMost; ++i) {
+  for (std::size_t i = 0; i < kMaxResources; ++i) {
     const std::int64_t limited = judges_ ? table_.capacity(node, nullptr, limited_[i]) : 0;
     const std::int64_t weighed = scores_ ? table_.capacity(node, nullptr, weighed_[i]) : 0;
     if (limited >= kSmallAmount || weighed >= kSmallAmount) return {};
@@ -81,8 +81,8 @@ void LoadRows::load(NodeId node, bool fresh) {
   row.updated = good ? *load->updated() : WallTime::min();
   if (good) {
     const LoadAmounts& used = prod_ ? load->prod() : load->all();
-    for (std::size_t i = 0; i < kMost; ++i) {
-      row.room[i] = size.allowed[i] - used[limited_[i]];
+    for (std::size_t i = 0; i < kMaxResources; ++i) {
+      row.free[i] = size.allowed[i] - used[limited_[i]];
       row.left[i] = static_cast<double>(size.capacity[i] - used[weighed_[i]]) * 100;
     }
   }
@@ -106,7 +106,7 @@ void LoadRows::judge(const LoadAmounts& estimate, const NodeSet& nodes, WallTime
 
 void LoadRows::moveMark(const Pair<std::int64_t>& takes) {
   // The mark does not move for every pod that requests a little more.
-  for (std::size_t i = 0; i < kMost; ++i)
+  for (std::size_t i = 0; i < kMaxResources; ++i)
     if (takes[i] > mark_[i]) mark_[i] = takes[i] + takes[i] / 2;
   for (NodeId node = 0; node < rows_.size(); ++node)
     if (!fits(rows_[node], mark_)) near_.insert(node);

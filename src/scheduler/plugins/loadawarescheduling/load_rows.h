@@ -36,13 +36,13 @@ class LoadRows {
  public:
   // The number of resources that are limited, or weighted: usually two, cpu and memory. If there
   // are more, rows are never valid. If there is only one, the second has no limit, or no weight.
-  static constexpr std::size_t kMost = 2;
+  static constexpr std::size_t kMaxResources = 2;
   template <class Number>
-  using Pair = std::array<Number, kMost>;
+  using Pair = std::array<Number, kMaxResources>;
 
   struct alignas(64) Row {
     WallTime updated = WallTime::min();  // min(): the row is not valid
-    Pair<std::int64_t> room{};
+    Pair<std::int64_t> free{};
     Pair<double> left{};      // in hundredths: what is unused without the pod
     Pair<double> capacity{};  // at least 1
   };
@@ -91,7 +91,7 @@ class LoadRows {
     Pair<std::int64_t> capacity{};  // of the weighted ones
   };
   static bool fits(const Row& row, const Pair<std::int64_t>& takes) {
-    return takes[0] <= row.room[0] && takes[1] <= row.room[1];
+    return takes[0] <= row.free[0] && takes[1] <= row.free[1];
   }
   Size sizeOf(NodeId node) const;
   void moveMark(const Pair<std::int64_t>& takes);

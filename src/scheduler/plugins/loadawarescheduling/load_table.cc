@@ -102,8 +102,8 @@ void LoadTable::nodeChanged(NodeId node) {
   withSettings_ -= here.settings ? 1 : 0;
   if (!known.object) {
     const NodeLoad before = std::exchange(here, Row()).load;
-    told_.erase({node, Source::Node});
-    told_.erase({node, Source::Report});
+    reportedProblems_.erase({node, Source::Node});
+    reportedProblems_.erase({node, Source::Report});
     return changed(node, before);
   }
   std::string problems;
@@ -111,7 +111,7 @@ void LoadTable::nodeChanged(NodeId node) {
       readSettings(settings_.resources, known.object->metadata.annotations,
                    [&](const std::string& problem) { problems += problem + "; "; });
   if (!problems.empty()) problems += "it is ignored";
-  tell(node, Source::Node, api::Node::kType, known.object->metadata, std::move(problems));
+  reportProblem(node, Source::Node, api::Node::kType, known.object->metadata, std::move(problems));
   here.settings = settings.empty() ? nullptr : std::make_unique<NodeSettings>(std::move(settings));
   withSettings_ += here.settings ? 1 : 0;
   if (here.name != known.name) report(node);
@@ -138,18 +138,18 @@ void LoadTable::notifyReport(NodeId node, const LoadReport& report, WallTime now
     text += fmt::format("{}status.updateTime: is in the future; it counts as when it came",
                         text.empty() ? "" : "; ");
   }
-  tell(node, Source::Report, LoadReport::kType, report.metadata, std::move(text));
+  reportProblem(node, Source::Report, LoadReport::kType, report.metadata, std::move(text));
 }
 
-void LoadTable::tell(NodeId node, Source source, const api::ResourceType& type,
+void LoadTable::reportProblem(NodeId node, Source source, const api::ResourceType& type,
                      const api::ObjectMeta& about, std::string text) {
   if (text.empty()) {
-    told_.erase({node, source});
+    reportedProblems_.erase({node, source});
     return;
   }
-  std::string& told = told_[{node, source}];
-  if (text == told) return;
-  told = text;
+  std::string& reported = reportedProblems_[{node, source}];
+  if (text == reported) return;
+  reported = text;
   log::warn("{} {}: {}", type.kind, about.name, text);
   if (kube::EventRecorder* events = handle_.events())
     events->record(kube::referenceTo(type, about), "Warning",

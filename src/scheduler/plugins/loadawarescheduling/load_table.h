@@ -91,7 +91,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   enum class Source : std::uint8_t { Node, Report };
   void notifyReport(NodeId node, const LoadReport& report, WallTime now);
   // Reports a problem once, and again only if it changes; "": the problem is solved.
-  void tell(NodeId node, Source source, const api::ResourceType& type, const api::ObjectMeta& about,
+  void reportProblem(NodeId node, Source source, const api::ResourceType& type, const api::ObjectMeta& about,
             std::string text);
 
   Handle& handle_;
@@ -108,7 +108,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   std::size_t withSettings_ = 0;
   std::vector<std::function<void(NodeId)>> listeners_;
   std::vector<LoadListener> loadListeners_;
-  std::map<std::pair<NodeId, Source>, std::string> told_;  // while the problem persists
+  std::map<std::pair<NodeId, Source>, std::string> reportedProblems_;  // while the problem persists
 };
 
 }  // namespace koord::scheduler

@@ -193,7 +193,7 @@ Status LoadAwareScheduling::filter(const CycleState&, const PodInfo& pod, NodeFi
   rest_.clear();
   LoadRows& known = usual.byProd ? prod_ : all_;
   if (usual.limits && !usual.over && known.judges()) {
-    known.judge(asked.estimate, nodes.nodes(), oldest, expiry_.told(now), rest_);
+    known.judge(asked.estimate, nodes.nodes(), oldest, expiry_.allReported(now), rest_);
   } else {
     nodes.nodes().copyTo(rest_);
   }

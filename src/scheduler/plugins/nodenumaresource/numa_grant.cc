@@ -59,8 +59,8 @@ Result<std::optional<NumaGrant>> readNumaGrant(ResourceNames& names,
             .within(fmt::format("metadata.annotations[{}]", model::kAnnotationResourceStatus)));
   }
   if (grant->nothing()) return std::nullopt;
-  if (const auto* wish = api::findIn(annotations, model::kAnnotationResourceSpec)) {
-    const auto spec = api::decodeText<ResourceSpecDocument>(*wish, api::Reading::Go);
+  if (const auto* requested = api::findIn(annotations, model::kAnnotationResourceSpec)) {
+    const auto spec = api::decodeText<ResourceSpecDocument>(*requested, api::Reading::Go);
     if (spec) grant->exclusive = cpuExclusivePolicyOf(spec->preferredCPUExclusivePolicy);
   }
   return *std::move(grant);

@@ -31,7 +31,7 @@ bool hasNoLoad(const Resources& amounts) {
 }
 
 // Entries with amount 0 equal missing ones.
-void tidy(std::vector<NumaAmounts>& held) {
+void dropZeros(std::vector<NumaAmounts>& held) {
   for (NumaAmounts& part : held) {
     auto& scalars = part.amounts.scalars;
     const auto nothing =
@@ -245,8 +245,8 @@ std::string NumaTable::verifyValues(NodeId node, Held pods) const {
     difference += fmt::format("kept CPUs {}, counted {}; ", use(node).held().toString(),
                               counted.held().toString());
   std::vector<NumaAmounts> kept = held(node);
-  tidy(kept);
-  tidy(amounts);
+  dropZeros(kept);
+  dropZeros(amounts);
   if (kept != amounts) {
     const auto text = [&](const std::vector<NumaAmounts>& parts) {
       return resourceStatusText(cluster_.resources(), {{}, {}, parts});

@@ -165,19 +165,19 @@ CpuAccumulator::RespectedExclusivity CpuAccumulator::respectedExclusivity(Group 
   return {unit != Unit::Core, group == Group::Numa};
 }
 
-bool CpuAccumulator::blocked(Index core, RespectedExclusivity heed) const {
+bool CpuAccumulator::blocked(Index core, RespectedExclusivity respected) const {
   switch (request_.exclusive) {
     case CpuExclusivePolicy::PCPULevel:
-      return heed.core && coreTaken_[core] != 0;
+      return respected.core && coreTaken_[core] != 0;
     case CpuExclusivePolicy::NUMANodeLevel:
-      return heed.numa && numaTaken_[topology_->numaOf(topology_->cpusOfCore(core).front())] != 0;
+      return respected.numa && numaTaken_[topology_->numaOf(topology_->cpusOfCore(core).front())] != 0;
     case CpuExclusivePolicy::None:
       return false;
   }
   return false;
 }
 
-void CpuAccumulator::countFree(Unit unit, RespectedExclusivity heed) {
+void CpuAccumulator::countFree(Unit unit, RespectedExclusivity respected) {
   std::ranges::fill(numas_, Free());
   std::ranges::fill(sockets_, Free());
   const int perCore = topology_->cpusPerCore();
@@ -186,7 +186,7 @@ void CpuAccumulator::countFree(Unit unit, RespectedExclusivity heed) {
     const auto cpus = topology_->cpusOfCore(core);
     int free = 0;
     for (const Index cpu : cpus) free += free_[cpu];
-    if (free > 0 && blocked(core, heed)) free = 0;
+    if (free > 0 && blocked(core, respected)) free = 0;
     freeInCore_[at] = free;
     if (free == 0) continue;
     const int usable = unit == Unit::OnePerCore ? 1

@@ -82,8 +82,8 @@ class CpuAccumulator {
   void takeFromAll();
 
   RespectedExclusivity respectedExclusivity(Group group, Unit unit) const;
-  bool blocked(Index core, RespectedExclusivity heed) const;
-  void countFree(Unit unit, RespectedExclusivity heed);
+  bool blocked(Index core, RespectedExclusivity respected) const;
+  void countFree(Unit unit, RespectedExclusivity respected);
   int first(Group group, Unit unit) const;
   std::uint64_t strategic(int free) const;
   void listCores(Group group, Index index);

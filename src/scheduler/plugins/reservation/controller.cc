@@ -135,16 +135,16 @@ void ReservationController::reportProblems(const ReservationEntry& entry) {
   if (!entry.operating) problems = problemsOf(*entry.object);
   for (const std::string* problem : {&entry.ownersError, &entry.error})
     if (!problem->empty()) problems.push_back(*problem);
-  std::string& told = told_[entry.uid()];
+  std::string& reported = reported_[entry.uid()];
   std::string what = fmt::format("{}", fmt::join(problems, "; "));
-  if (told == what) return;
-  told = std::move(what);
-  if (told.empty()) return;
-  log::warn("reservation {}: {}", entry.name(), told);
+  if (reported == what) return;
+  reported = std::move(what);
+  if (reported.empty()) return;
+  log::warn("reservation {}: {}", entry.name(), reported);
   if (handle_.events()) {
     const auto& type = entry.operating ? api::Pod::kType : api::Reservation::kType;
     handle_.events()->record(kube::referenceTo(type, entry.object->metadata), "Warning",
-                             "InvalidReservation", told, "Scheduling");
+                             "InvalidReservation", reported, "Scheduling");
   }
 }
 
@@ -156,7 +156,7 @@ Task<Result<>> ReservationController::sync(std::string uid) {
   }
   if (!entry || isReservationTerminal(*entry->object)) {
     expectEnd(uid, std::nullopt);
-    told_.erase(uid);
+    reported_.erase(uid);
     if (entry || !handle_.enabled("CleanExpiredReservationAllocated")) co_return Result<>{};
     auto releasing = release(uid);
     Result<> released = co_await releasing;
@@ -173,8 +173,8 @@ Task<Result<>> ReservationController::sync(std::string uid) {
   expectEnd(uid, over ? *over : std::nullopt);
   if (!entry->error.empty()) {
     auto telling = reportInvalid(entry);
-    Result<> told = co_await telling;
-    co_return told;
+    Result<> reported = co_await telling;
+    co_return reported;
   }
   if (!entry->available || !usedStatus(cluster_, *entry, *entry->object, executor_.wallNow()))
     co_return Result<>{};

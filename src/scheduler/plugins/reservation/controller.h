@@ -50,7 +50,7 @@ class ReservationController {
   std::vector<std::unique_ptr<kube::WorkQueue>> workers_;  // by hash of the uid
   std::set<std::pair<WallTime, std::string>> ends_;
   std::map<std::string, WallTime> endOf_;
-  std::map<std::string, std::string> told_;  // reported problems, by uid
+  std::map<std::string, std::string> reported_;  // reported problems, by uid
   TimerId timer_ = 0;
 };
 

@@ -51,18 +51,18 @@ void ReservationLedger::dropUnusedEntry(const std::string& reservation) {
   if (it->second.use.pods.empty() && !it->second.use.counted()) uses_.erase(it);
 }
 
-void ReservationLedger::promise(Cluster& cluster, const std::string& pod, ReservationShare share) {
-  promises_[pod] = share;
+void ReservationLedger::grantShare(Cluster& cluster, const std::string& pod, ReservationShare share) {
+  grantedShares_[pod] = share;
   cluster.regrant(pod, id(), grantOf(std::move(share)));
 }
 
 std::vector<std::string> ReservationLedger::withdraw(Cluster& cluster,
                                                      const std::string& reservation) {
   std::vector<std::string> pods;
-  for (const auto& [pod, share] : promises_)
+  for (const auto& [pod, share] : grantedShares_)
     if (share.reservation == reservation) pods.push_back(pod);
   for (const std::string& pod : pods) {
-    promises_.erase(pod);
+    grantedShares_.erase(pod);
     cluster.regrant(pod, id(), nullptr);
   }
   return pods;
@@ -118,11 +118,11 @@ std::optional<ReservationShare> ReservationLedger::readValue(const PodInfo& pod,
   Result<api::ReservationAllocated> read = api::ReservationAllocated{};
   if (text) read = api::decodeText<api::ReservationAllocated>(*text, api::Reading::Go);
   if (!read || read->uid.empty()) {
-    const auto promised = promises_.find(pod.uid());
-    if (promised == promises_.end()) return std::nullopt;
+    const auto promised = grantedShares_.find(pod.uid());
+    if (promised == grantedShares_.end()) return std::nullopt;
     return promised->second;
   }
-  promises_.erase(pod.uid());
+  grantedShares_.erase(pod.uid());
   // An assumed unit is bound now; the listener may wait for that.
   if (onChange) onChange(read->uid);
   return ReservationShare{std::move(read->uid), std::move(read->name), {}};

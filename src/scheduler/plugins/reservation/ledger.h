@@ -65,10 +65,10 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   const ReservationUse* find(const std::string& reservation) const;
   // Gives shares to pods that a reservation is taking over before their annotations are written. A
   // share stays until the annotation is seen or withdraw() reverts it.
-  void promise(Cluster& cluster, const std::string& pod, ReservationShare share);
+  void grantShare(Cluster& cluster, const std::string& pod, ReservationShare share);
   // Reverts all shares that the reservation has promised. Returns the uids of the pods.
   std::vector<std::string> withdraw(Cluster& cluster, const std::string& reservation);
-  const std::map<std::string, ReservationShare>& promises() const { return promises_; }
+  const std::map<std::string, ReservationShare>& promises() const { return grantedShares_; }
 
   // Increases with every change.
   std::uint64_t version() const { return version_; }
@@ -104,7 +104,7 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
 
   const UnitKind& kind_;
   std::unordered_map<std::string, Kept> uses_;
-  std::map<std::string, ReservationShare> promises_;  // by the pod's uid
+  std::map<std::string, ReservationShare> grantedShares_;  // by the pod's uid
   std::vector<std::string> unsettled_;
   std::uint64_t version_ = 0;
 };

@@ -44,7 +44,7 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   lastOwners_ = version;
   // A reservation never uses another one.
   if (index_.isReservePod(pod) || isUnboundReservation(*pod.pod)) return last_;
-  hasRequest_ = wishes(pod);
+  hasRequest_ = requestsReservation(pod);
   if (hasRequest_) last_.reservationRequest = ReservationRequest::of(*pod.pod);
   if (!index_.owners().empty()) last_.owners = index_.owners().matching(*pod.pod);
   findNodes();

@@ -58,7 +58,7 @@ class ReservationMatcher {
   // Returns true if the pod certainly neither asks for reservations nor is selected by any. Always
   // fast, unlike of().
   bool willSkipScore(const PodInfo& pod) const {
-    return pod.shape != 0 && index_.owners().empty() && !wishes(pod);
+    return pod.shape != 0 && index_.owners().empty() && !requestsReservation(pod);
   }
   // The reference is valid until the next call with another pod.
   const PodMatch& of(const PodInfo& pod) const;
@@ -113,7 +113,7 @@ class ReservationMatcher {
   const ReservationArgs args_;
   const bool omitNodeLabels_;
   // Returns true if the pod asks for reservations.
-  bool wishes(const PodInfo& pod) const {
+  bool requestsReservation(const PodInfo& pod) const {
     return shapesWithRequest_.of(pod, [&] { return ReservationRequest::isThere(*pod.pod); });
   }
   // Recomputes last_.nodes if the reservations have changed.

@@ -161,7 +161,7 @@ Status ReservationPlugin::takeOver(CycleState& state, const PodPtr& pod, NodeId 
   auto& taken = state.put(kTakenOver, std::vector<std::string>());
   for (const PodPtr& each : choice.pods) {
     if (index_.ledger().in(cluster_.findPod(each->uid())->grants)) continue;
-    index_.ledger().promise(cluster_, each->uid(), {own->uid(), own->name(), {}});
+    index_.ledger().grantShare(cluster_, each->uid(), {own->uid(), own->name(), {}});
     taken.push_back(each->uid());
   }
   return {};

@@ -75,7 +75,7 @@ PreFilterResult VolumeBinding::preFilter(CycleState& state, const PodInfo& pod) 
       delayed.options =
           OptionsByNode(cluster_, optionsFor(*delayed.claim, volumes_), claims.delayed.size());
     }
-    delayed.room =
+    delayed.nodesWithCapacity =
         nodesBelowVolumeLimit(cluster_, drivers_, capacities_, *delayed.class_, *delayed.claim);
   }
   // Small claims choose first, so that they leave the large volumes to the large claims.
@@ -119,7 +119,7 @@ VolumeBinding::Plan VolumeBinding::planFor(const Claims& claims, NodeId id) cons
       bindable = false;
       break;
     }
-    if (delayed->room && !delayed->room->contains(id)) {
+    if (delayed->nodesWithCapacity && !delayed->nodesWithCapacity->contains(id)) {
       roomy = false;
       break;
     }
@@ -158,15 +158,15 @@ Status VolumeBinding::reserve(CycleState& state, const PodPtr& pod, NodeId node)
   // A unit that is not a pod reserves a place for pods that will use these volumes.
   if (!claims || pod->kind) return {};
   const Plan plan = planFor(*claims, node);
-  VolumePromises promises;
+  AssumedVolumes assumed;
   for (const auto& [claim, volume] : plan.bindings) {
     if (isReservedFor(*volume, *claim) && !volume->spec.claimRef->uid.empty()) {
-      promises.volumes.push_back(volume);
+      assumed.volumes.push_back(volume);
       continue;
     }
-    auto promised = std::make_shared<api::PersistentVolume>(*volume);
+    auto reserved = std::make_shared<api::PersistentVolume>(*volume);
     if (!volume->spec.claimRef)
-      promised->metadata.annotations["pv.kubernetes.io/bound-by-controller"] = "yes";
+      reserved->metadata.annotations["pv.kubernetes.io/bound-by-controller"] = "yes";
     api::ObjectReference reference;
     reference.kind = "PersistentVolumeClaim";
     reference.apiVersion = "v1";
@@ -174,16 +174,16 @@ Status VolumeBinding::reserve(CycleState& state, const PodPtr& pod, NodeId node)
     reference.name = claim->metadata.name;
     reference.uid = claim->metadata.uid;
     reference.resourceVersion = claim->metadata.resourceVersion;
-    promised->spec.claimRef = std::move(reference);
-    promises.volumes.push_back(std::move(promised));
+    reserved->spec.claimRef = std::move(reference);
+    assumed.volumes.push_back(std::move(reserved));
   }
   for (const ClaimPtr& claim : plan.provisioning) {
     auto waiting = std::make_shared<api::PersistentVolumeClaim>(*claim);
     waiting->metadata.annotations[std::string(kSelectedNode)] = cluster_.node(node).name;
-    promises.provisioning.push_back(std::move(waiting));
+    assumed.provisioning.push_back(std::move(waiting));
   }
-  if (promises.volumes.empty() && promises.provisioning.empty()) return {};
-  cluster_.regrant(pod->uid(), ledger_.id(), VolumeLedger::grantOf(std::move(promises)));
+  if (assumed.volumes.empty() && assumed.provisioning.empty()) return {};
+  cluster_.regrant(pod->uid(), ledger_.id(), VolumeLedger::grantOf(std::move(assumed)));
   return {};
 }
 

@@ -7,7 +7,7 @@
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/volumebinding/args.h"
 #include "scheduler/plugins/volumebinding/by_node.h"
-#include "scheduler/plugins/volumebinding/promises.h"
+#include "scheduler/plugins/volumebinding/assumed_volumes.h"
 
 namespace koord::scheduler {
 
@@ -49,7 +49,7 @@ class VolumeBinding final : public Plugin,
     std::string selectedNode;  // where a volume is being provisioned; "": not decided
     std::shared_ptr<const api::StorageClass> class_;
     OptionsByNode options;
-    std::optional<NodeSet> room;  // where a new volume has capacity; nullopt: anywhere
+    std::optional<NodeSet> nodesWithCapacity;  // where a new volume has capacity; nullopt: anywhere
   };
   struct Bound {
     VolumePtr volume;  // nullptr if it does not exist
@@ -68,11 +68,11 @@ class VolumeBinding final : public Plugin,
 
   Plan planFor(const Claims& claims, NodeId node) const;
   // The promises to the pod; empty if it is not on a node.
-  VolumePromises promisesTo(const PodInfo& pod) const;
+  AssumedVolumes assumedFor(const PodInfo& pod) const;
   Task<Status> bindVolumes(PodPtr pod, NodeId node);
   Task<Status> write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims);
   // Success if everything is bound, Wait if not.
-  Status progress(const VolumePromises& promises, const PodInfo& pod, const NodeRow& node) const;
+  Status progress(const AssumedVolumes& assumed, const PodInfo& pod, const NodeRow& node) const;
 
   Handle& handle_;
   Cluster& cluster_;

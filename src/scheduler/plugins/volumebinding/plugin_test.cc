@@ -105,10 +105,10 @@ TEST_F(BindingTest, the_smallest_volume_that_is_large_enough_is_promised_when_a_
   CycleState state;
   const PodPtr pod = world.pod(aPod("p").claim("c"));
   ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
-  const auto promised = stores.assumed<api::PersistentVolume>().get({"", "right"});
-  ASSERT_TRUE(promised->spec.claimRef);
-  EXPECT_EQ(promised->spec.claimRef->name, "c");
-  EXPECT_EQ(promised->metadata.annotations.at("pv.kubernetes.io/bound-by-controller"), "yes");
+  const auto reserved = stores.assumed<api::PersistentVolume>().get({"", "right"});
+  ASSERT_TRUE(reserved->spec.claimRef);
+  EXPECT_EQ(reserved->spec.claimRef->name, "c");
+  EXPECT_EQ(reserved->metadata.annotations.at("pv.kubernetes.io/bound-by-controller"), "yes");
   stores.of<api::PersistentVolumeClaim>().set(aClaim("d").size("3Gi").build());
   CycleState other;
   const PodPtr next = world.pod(aPod("q").claim("d"));
@@ -169,14 +169,14 @@ TEST_F(BindingTest, volumes_must_suit_the_claim_in_class_mode_access_and_labels)
   bad.object().metadata.deletionTimestamp = WallTime{};
   EXPECT_FALSE(usable(bad));
   bad = good;
-  bad.promised("someone-elses");
+  bad.reserved("someone-elses");
   EXPECT_FALSE(usable(bad));
 }
 
 TEST_F(BindingTest, a_volume_promised_to_the_claim_is_the_only_one_for_it) {
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
   stores.of<api::PersistentVolume>().set(
-      aVolume("mine").size("5Gi").promised("c").where("zone", "b").build());
+      aVolume("mine").size("5Gi").reserved("c").where("zone", "b").build());
   stores.of<api::PersistentVolume>().set(aVolume("other").build());
   EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
 }

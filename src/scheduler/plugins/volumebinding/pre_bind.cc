@@ -21,14 +21,14 @@ json::object metadataPatch(const api::ObjectMeta& meta, std::string_view annotat
 
 }  // namespace
 
-VolumePromises VolumeBinding::promisesTo(const PodInfo& pod) const {
+AssumedVolumes VolumeBinding::assumedFor(const PodInfo& pod) const {
   const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
-  const VolumePromises* promises = record ? ledger_.in(record->grants) : nullptr;
-  return promises ? *promises : VolumePromises();
+  const AssumedVolumes* assumed = record ? ledger_.in(record->grants) : nullptr;
+  return assumed ? *assumed : AssumedVolumes();
 }
 
 Status VolumeBinding::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
-  return promisesTo(*pod) == VolumePromises() ? Status::skip() : Status{};
+  return assumedFor(*pod) == AssumedVolumes() ? Status::skip() : Status{};
 }
 
 Task<Status> VolumeBinding::write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims) {
@@ -61,7 +61,7 @@ Task<Status> VolumeBinding::write(std::vector<VolumePtr> volumes, std::vector<Cl
 }
 
 // Uses the API server's objects, not the assumed ones.
-Status VolumeBinding::progress(const VolumePromises& promises, const PodInfo& pod,
+Status VolumeBinding::progress(const AssumedVolumes& assumed, const PodInfo& pod,
                                const NodeRow& node) const {
   const Status waiting{Code::Wait, {}, {}};
   const auto usableHere = [&](const api::PersistentVolume& volume) {
@@ -76,25 +76,25 @@ Status VolumeBinding::progress(const VolumePromises& promises, const PodInfo& po
   if (!cluster_.findPod(pod.uid()))
     return Status::error("pod does not exist any more: pod \"" + pod.pod->metadata.name +
                          "\" not found");
-  for (const VolumePtr& promised : promises.volumes) {
-    const auto volume = volumes_.seen.get({"", promised->metadata.name});
+  for (const VolumePtr& reserved : assumed.volumes) {
+    const auto volume = volumes_.seen.get({"", reserved->metadata.name});
     if (!volume)
       return Status::error("failed to check binding: persistentvolumes \"" +
-                           promised->metadata.name + "\" not found");
-    const bool written = volume->metadata.resourceVersion != promised->metadata.resourceVersion ||
+                           reserved->metadata.name + "\" not found");
+    const bool written = volume->metadata.resourceVersion != reserved->metadata.resourceVersion ||
                          (volume->spec.claimRef && !volume->spec.claimRef->uid.empty());
     if (!written) return waiting;
     if (!usableHere(*volume)) return badVolume(*volume);
     if (!volume->spec.claimRef || volume->spec.claimRef->uid.empty())
       return Status::error("ClaimRef got reset for pv \"" + volume->metadata.name + "\"");
-    const api::ObjectReference& promise = *promised->spec.claimRef;
+    const api::ObjectReference& promise = *reserved->spec.claimRef;
     const auto claim = claims_.seen.get({promise.namespace_, promise.name});
     if (!claim)
       return Status::error("failed to check binding: persistentvolumeclaims \"" +
                            promise.namespace_ + "/" + promise.name + "\" not found");
     if (!isFullyBound(*claim)) return waiting;
   }
-  for (const ClaimPtr& selected : promises.provisioning) {
+  for (const ClaimPtr& selected : assumed.provisioning) {
     const std::string& name = selected->metadata.name;
     const auto claim = claims_.seen.get(api::keyOf(selected->metadata));
     if (!claim)
@@ -126,13 +126,13 @@ Task<Status> VolumeBinding::preBind(CycleState&, PodPtr pod, NodeId node) {
 }
 
 Task<Status> VolumeBinding::bindVolumes(PodPtr pod, NodeId node) {
-  const VolumePromises promises = promisesTo(*pod);
-  auto writing = write(promises.volumes, promises.provisioning);
+  const AssumedVolumes assumed = assumedFor(*pod);
+  auto writing = write(assumed.volumes, assumed.provisioning);
   const Status written = co_await writing;
   if (!written.ok()) co_return written;
   const SteadyTime until = handle_.executor().steadyNow() + args_.bindTimeout;
   for (;;) {
-    const Status status = progress(promises, *pod, cluster_.node(node));
+    const Status status = progress(assumed, *pod, cluster_.node(node));
     if (status.ok()) co_return status;
     if (status.code != Code::Wait) co_return Status::error("binding volumes: " + status.message());
     if (handle_.executor().steadyNow() >= until)

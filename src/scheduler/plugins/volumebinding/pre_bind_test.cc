@@ -114,7 +114,7 @@ TEST_F(PreBind, the_pod_waits_until_its_claim_has_been_given_a_volume) {
   EXPECT_EQ(claim("c")->metadata.annotations.at(kSelected), "n2");
   world.loop().advance(5s);
   EXPECT_FALSE(status);
-  put(disk("made").promised("c"));
+  put(disk("made").reserved("c"));
   put(aClaim("c").annotation(kSelected, "n2").bound("made"));
   world.loop().advance(2s);
   ASSERT_TRUE(status);
@@ -155,7 +155,7 @@ TEST_F(PreBind, a_promised_volume_is_written_with_its_claim) {
 
 TEST_F(PreBind, a_volume_that_somebody_else_took_is_left_to_him) {
   promise();
-  put(disk("v").promised("other"));
+  put(disk("v").reserved("other"));
   begin("n1");
   ASSERT_TRUE(status);
   EXPECT_THAT(status->message(), HasSubstr("the object has been modified"));

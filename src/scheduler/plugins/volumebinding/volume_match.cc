@@ -22,11 +22,11 @@ std::vector<VolumeOption> optionsFor(const api::PersistentVolumeClaim& claim,
           {volume, model::storageOf(*volume), isReservedFor(*volume, claim), whereUsable(*volume)});
   });
   std::ranges::sort(options, [](const VolumeOption& a, const VolumeOption& b) {
-    if (a.promised != b.promised) return a.promised;
+    if (a.reserved != b.reserved) return a.reserved;
     if (a.size != b.size) return a.size < b.size;
     return a.volume->metadata.name < b.volume->metadata.name;
   });
-  if (!options.empty() && options.front().promised)
+  if (!options.empty() && options.front().reserved)
     options.erase(options.begin() + 1, options.end());
   return options;
 }

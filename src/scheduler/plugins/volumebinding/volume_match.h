@@ -19,7 +19,7 @@ using model::requestedStorage;
 struct VolumeOption {
   VolumePtr volume;
   Quantity size;
-  bool promised = false;  // to this claim
+  bool reserved = false;  // to this claim
   // The nodes where it can be used; nullopt: everywhere.
   std::optional<api::NodeSelectorMatcher> where;
 };

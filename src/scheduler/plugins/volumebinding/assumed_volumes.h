@@ -1,6 +1,6 @@
 #pragma once
 
-// VolumePromises: the volumes that the claims of a pod get while the pod is being bound, and the
+// AssumedVolumes: the volumes that the claims of a pod get while the pod is being bound, and the
 // claims whose volumes are being provisioned on its node. A grant: removing the pod from its node,
 // in simulations too, reverts the promise; until then no other claim gets the volume.
 //
@@ -13,13 +13,13 @@
 
 namespace koord::scheduler {
 
-struct VolumePromises {
+struct AssumedVolumes {
   std::vector<VolumePtr> volumes;      // with their new claimRef
   std::vector<ClaimPtr> provisioning;  // with their selected node
-  bool operator==(const VolumePromises&) const = default;
+  bool operator==(const AssumedVolumes&) const = default;
 };
 
-class VolumeLedger final : public LedgerOf<VolumePromises> {
+class VolumeLedger final : public LedgerOf<AssumedVolumes> {
  public:
   VolumeLedger(AssumedStore<api::PersistentVolume>& volumes,
                AssumedStore<api::PersistentVolumeClaim>& claims)
@@ -31,11 +31,11 @@ class VolumeLedger final : public LedgerOf<VolumePromises> {
   // Pods may share a claim, and then have the same promise.
   using Holders = std::map<api::ObjectKey, std::size_t>;
 
-  std::optional<VolumePromises> readValue(const PodInfo&, NodeId, const VolumePromises*) override {
+  std::optional<AssumedVolumes> readValue(const PodInfo&, NodeId, const AssumedVolumes*) override {
     return std::nullopt;
   }
-  void addValue(NodeId node, const PodInfo& pod, const VolumePromises& promises) override;
-  void removeValue(NodeId node, const PodInfo& pod, const VolumePromises& promises) override;
+  void addValue(NodeId node, const PodInfo& pod, const AssumedVolumes& assumed) override;
+  void removeValue(NodeId node, const PodInfo& pod, const AssumedVolumes& assumed) override;
   std::string verifyValues(NodeId node, Held held) const override;
 
   AssumedStore<api::PersistentVolume>& volumes_;

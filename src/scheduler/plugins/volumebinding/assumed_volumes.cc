@@ -1,4 +1,4 @@
-#include "scheduler/plugins/volumebinding/promises.h"
+#include "scheduler/plugins/volumebinding/assumed_volumes.h"
 
 #include <fmt/format.h>
 
@@ -38,21 +38,21 @@ void compare(std::string_view what, const std::map<api::ObjectKey, std::size_t>&
 
 }  // namespace
 
-void VolumeLedger::addValue(NodeId, const PodInfo&, const VolumePromises& promises) {
-  hold(volumeHolders_, volumes_, promises.volumes);
-  hold(claimHolders_, claims_, promises.provisioning);
+void VolumeLedger::addValue(NodeId, const PodInfo&, const AssumedVolumes& assumed) {
+  hold(volumeHolders_, volumes_, assumed.volumes);
+  hold(claimHolders_, claims_, assumed.provisioning);
 }
 
-void VolumeLedger::removeValue(NodeId, const PodInfo&, const VolumePromises& promises) {
-  releaseMembers(volumeHolders_, volumes_, promises.volumes);
-  releaseMembers(claimHolders_, claims_, promises.provisioning);
+void VolumeLedger::removeValue(NodeId, const PodInfo&, const AssumedVolumes& assumed) {
+  releaseMembers(volumeHolders_, volumes_, assumed.volumes);
+  releaseMembers(claimHolders_, claims_, assumed.provisioning);
 }
 
 std::string VolumeLedger::verifyValues(NodeId, Held held) const {
   std::string difference;
-  for (const auto& [pod, promises] : held) {
-    compare("volume", volumeHolders_, promises->volumes, difference);
-    compare("claim", claimHolders_, promises->provisioning, difference);
+  for (const auto& [pod, assumed] : held) {
+    compare("volume", volumeHolders_, assumed->volumes, difference);
+    compare("claim", claimHolders_, assumed->provisioning, difference);
   }
   return difference;
 }

@@ -82,8 +82,8 @@ class Informer final : private ReflectorSink {
   Task<void> resyncForever();
   // Calls a handler's function, if set. An exception of it does not affect the other handlers or
   // later objects: an unexpected object must not end a program repeatedly.
-  template <class Fn, class... Objects>
-  static void callHandler(const Fn& fn, const Objects&... objects);
+  template <class Fn, class... Args>
+  static void callHandler(const Fn& fn, const Args&... args);
   void notifyAdd(const Object& object);
   void notifyDelete(const Object& object);
 
@@ -221,13 +221,13 @@ Task<void> Informer<T>::resyncForever() {
 }
 
 template <class T>
-template <class Fn, class... Objects>
-void Informer<T>::callHandler(const Fn& fn, const Objects&... objects) {
+template <class Fn, class... Args>
+void Informer<T>::callHandler(const Fn& fn, const Args&... args) {
   if (!fn) return;
   try {
-    fn(objects...);
+    fn(args...);
   } catch (...) {
-    const Object& last = std::get<sizeof...(objects) - 1>(std::tie(objects...));
+    const Object& last = std::get<sizeof...(args) - 1>(std::tie(args...));
     log::error("a handler of {} {}/{}: unexpected exception: {}", T::kType.kind,
                last->metadata.namespace_, last->metadata.name, thrownText());
   }

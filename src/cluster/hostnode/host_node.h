@@ -91,12 +91,12 @@ class HostNode {
     int volumeFailures = 0;   // in a row
     WallTime volumesRetryAt{};
     std::string waitsFor;  // why its containers cannot start
-    // Containers by id: with a running postStart hook, with a finished preStop hook, killed by a
+    // Containers by id: with a running postStart hook, with a started preStop hook, killed by a
     // probe.
     std::set<std::string> settingUp;
-    std::set<std::string> preStopFinished;
+    std::set<std::string> preStopStarted;
     std::set<std::string> unhealthy;
-    std::map<std::string, std::string> terminationMessages;  // termination messages
+    std::map<std::string, std::string> terminationMessages;
     std::map<std::string, int> lastGoodRun;                  // see planPod
     bool hasCgroup = false;
     bool stale = false;           // a container started since the last list

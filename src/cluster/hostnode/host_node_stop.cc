@@ -88,7 +88,7 @@ Task<Duration> HostNode::preStop(std::string uid, std::string id, Duration grace
     co_return grace;
   const std::string name = container->name;
   const auto& lifecycle = pod->container(name).lifecycle;
-  if (!lifecycle || !lifecycle->preStop || !entry->second.preStopFinished.insert(id).second)
+  if (!lifecycle || !lifecycle->preStop || !entry->second.preStopStarted.insert(id).second)
     co_return grace;
   const SteadyTime begun = executor_.steadyNow();
   const spec::LifecycleHandler hook = *lifecycle->preStop;

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kDirInterval = 1s;            // how often to look for new directories
-constexpr Duration kMinDirInterval = 10ms;  // how often to check whether a list is complete
+constexpr Duration kCheckInterval = 10ms;  // how often to check whether a list is complete
 constexpr Duration kRefill = 50ms;        // one more list is allowed
 constexpr int kBurst = 10;                // lists
 
@@ -128,7 +128,7 @@ Task<void> PodPoller::syncSoon() {
   // slow, the next start moves.
   while (syncing_ || executor_.steadyNow() < earliestStart()) {
     auto waiting =
-        sleepUntil(executor_, std::max(earliestStart(), executor_.steadyNow() + kMinDirInterval));
+        sleepUntil(executor_, std::max(earliestStart(), executor_.steadyNow() + kCheckInterval));
     co_await waiting;
   }
   requested_ = false;

@@ -30,8 +30,8 @@ class PodPoller {
   void start();
   // Lists soon. Kubelet should not spend more than half of its time on lists, so the time between
   // two starts is at least twice the duration of the last successful list. Lists of at most 25 ms
-  // also have a token bucket: ten lists at once, then one per 50 ms. With Anything, States is set
-  // even if the pods are unchanged; with News only if they changed.
+  // also have a token bucket: ten lists at once, then one per 50 ms. With Always, States is set
+  // even if the pods are unchanged; with Changes only if they changed.
   enum class Wanted { Always, Changes };
   void request(Wanted wanted = Wanted::Always);
   // Adds a running container that kubelet does not report yet: that takes it a second or more. Kept
@@ -45,7 +45,7 @@ class PodPoller {
   Task<void> syncSoon();
   // Of a list on request.
   SteadyTime earliestStart() const;
-  // `told`: a caller wants the pods set even if they are unchanged.
+  // `always`: a caller wants the pods set even if they are unchanged.
   Task<void> sync(bool always);
   // Drops learned containers that the source reports.
   void forgetReported(const std::vector<PodView>& views);

@@ -224,7 +224,7 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
 
 // Resources for one member come in addition to those of the others, so these stay on their nodes
 // while a plugin searches. A plugin that preempts for the whole group handles all of them itself.
-PostFilterResult Scheduler::runPostFilter(const Extension<PostFilterPlugin>& plugin,
+PostFilterResult Scheduler::callPostFilter(const Extension<PostFilterPlugin>& plugin,
                                           Attempt& attempt, const Diagnosis& diagnosis) {
   const Profile& profile = attempt.profile->profile();
   std::optional<Cluster::Transaction> whatIf;
@@ -249,7 +249,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   Code code = Code::Unschedulable;
   for (const auto& plugin : plugins) {
     PostFilterResult answer = guarded(observer_, plugin.name, "PostFilter", [&] {
-      return runPostFilter(plugin, attempt, result.diagnosis);
+      return callPostFilter(plugin, attempt, result.diagnosis);
     });
     if (answer.later) {
       result.diagnosis.keepVerdicts();  // services read it while the task runs

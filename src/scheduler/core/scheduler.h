@@ -140,7 +140,7 @@ class Scheduler {
   Task<void> handleSearchFailure(Attempt& attempt, SearchResult result,
                                  std::optional<Nomination> promise = std::nullopt);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
-  PostFilterResult runPostFilter(const Extension<PostFilterPlugin>& plugin, Attempt& attempt,
+  PostFilterResult callPostFilter(const Extension<PostFilterPlugin>& plugin, Attempt& attempt,
                                  const Diagnosis& diagnosis);
 
   // auditing.cc

@@ -24,7 +24,7 @@ struct Model {
   std::map<std::string, api::StringMap> namespaces;             // their labels
   // Pending pods with a nominated node, by the node's name.
   std::map<std::string, std::vector<std::shared_ptr<const api::Pod>>> nominated;
-  std::set<std::string> promised;  // uids of those in `pods` that are only nominated
+  std::set<std::string> nominatedOnly;  // uids of those in `pods` that are only nominated
   using Rule =
       std::function<std::vector<std::string>(const Model&, const api::Pod&, const api::Node&)>;
   Rule volumes;  // why volumes keep a pod from a node; without it volumes are ignored
@@ -160,7 +160,7 @@ class Reference {
       auto there = std::make_shared<api::Pod>(*other);
       there->spec.nodeName = node.metadata.name;
       then.pods[other->metadata.uid] = std::move(there);
-      then.promised.insert(other->metadata.uid);
+      then.nominatedOnly.insert(other->metadata.uid);
     }
     if (then.pods.size() == model_.pods.size()) return {};
     Reference later(then, pod_, OneNode{});

@@ -98,7 +98,7 @@ void AllowancesFeature::addRules(scheduler::Handle& handle, const std::string& w
     if (limit == charges->limits.end() || limit->second == kNone) return "";
     std::int64_t sum = cpuOf(pod) + charges->hidden[namespace_];
     for (const auto& [uid, other] : now.pods)
-      if (other->metadata.namespace_ == namespace_ && !now.promised.contains(uid))
+      if (other->metadata.namespace_ == namespace_ && !now.nominatedOnly.contains(uid))
         sum += cpuOf(*other);
     return sum > limit->second ? "beyond the allowance" : "";
   };

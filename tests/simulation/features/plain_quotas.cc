@@ -132,7 +132,7 @@ std::string PlainQuotas::admit(const Model& now, const api::Pod& pod, const api:
       if (isFixed(other)) fixed += amount;
     };
     for (const auto& [uid, other] : now.pods)
-      if (!now.promised.contains(uid)) add(*other);
+      if (!now.nominatedOnly.contains(uid)) add(*other);
     for (const auto& other : hidden) add(*other);
     const std::int64_t asked = tree_.has(quota, index) ? amountIn(requests, resource) : 0;
     if (limit && used + asked > *limit)

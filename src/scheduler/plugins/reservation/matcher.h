@@ -121,7 +121,7 @@ class ReservationMatcher {
 
   mutable ByShape<bool> shapesWithRequest_;
   mutable PodMatch last_;
-  mutable bool hasRequest_ = false;         // last_.wish asks for something
+  mutable bool hasRequest_ = false;         // the pod of last_ requests reservations
   mutable std::uint64_t lastOwners_ = 0;    // version of the index
   mutable std::vector<OwnersId> nodesFor_;  // the lists whose nodes last_ has
   mutable std::uint64_t lastPlaces_ = 0;    // version of the book

@@ -103,6 +103,8 @@ void Departures::told(const std::string& process, scheduler::Handle& handle,
   if (PlainReservations::isReservePod(*preemptor.pod))
     journal_.violated("who may preempt", "{} leaves for the Reservation {}", departure.names(),
                       nameOf(*preemptor.pod));
+  for (const auto& feature : invariants_->features())
+    feature->departing(*preemptor.pod, departure.victims);
   checkPlaces(departure, handle);
   if (stored) open_.push_back(std::move(departure));
 }

@@ -93,6 +93,8 @@ class Feature : protected Writes {
   // as the process that chose the node must know them.
   virtual void addUsed(const api::Pod& /*pod*/, const Choice& /*choice*/,
                        std::map<std::string, std::int64_t>& /*used*/) {}
+  // Called when a process is about to evict these pods of one node for the preemptor.
+  virtual void departing(const api::Pod& /*preemptor*/, std::span<const PodObject> /*victims*/) {}
   // Returns true if the feature's own preemption may have evicted the pod.
   virtual bool mayEvict(const api::Pod& /*pod*/) const { return false; }
   // The units of the store that are not Pods, as the scheduler sees them.

@@ -155,8 +155,21 @@ void QuotasFeature::addRules(scheduler::Handle& handle, const std::string& witho
   };
 }
 
-// For a pod of its quota with higher priority.
+// Pods of other quotas leave only together with a pod whose end frees quota for the preemptor.
+void QuotasFeature::departing(const api::Pod& preemptor, std::span<const PodObject> victims) {
+  const PlainQuotas plain(objects());
+  const std::string quota = plain.quotaOf(preemptor);
+  const bool freesQuota = std::ranges::any_of(victims, [&](const PodObject& victim) {
+    return plain.quotaOf(*victim) == quota && !plain.isFixed(*victim);
+  });
+  if (!freesQuota) return;
+  for (const PodObject& victim : victims)
+    if (plain.quotaOf(*victim) != quota) alongside_.insert(victim->metadata.uid);
+}
+
+// For a pod of its quota with higher priority, or alongside such a pod.
 bool QuotasFeature::mayEvict(const api::Pod& victim) const {
+  if (alongside_.contains(victim.metadata.uid)) return true;
   const PlainQuotas plain(objects());
   return !plain.isFixed(victim) &&
          std::ranges::any_of(invariants_.pods.objects(), [&](const auto& pod) {

@@ -4,6 +4,8 @@
 // while pods name them. Invariants: no pod is admitted beyond what its quota is entitled to, as far
 // as the scheduler knew; when all is quiet, the status of quotas is the sum over the pods.
 
+#include <set>
+
 #include "simulation/feature.h"
 #include "simulation/features/plain_quotas.h"
 
@@ -20,6 +22,7 @@ class QuotasFeature final : public Feature {
   void shape(scheduler::testing::PodBuilder& pod) override;
   void act() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
+  void departing(const api::Pod& preemptor, std::span<const PodObject> victims) override;
   bool mayEvict(const api::Pod& pod) const override;
   void chosen(scheduler::Handle& handle, const api::Pod& pod, const Model& before,
               Choice& choice) override;
@@ -40,6 +43,7 @@ class QuotasFeature final : public Feature {
   std::map<std::string, PlainQuotas::Object> objects() const;  // from the store
 
   kube::Informer<Quota> quotas_;
+  std::set<std::string> alongside_;  // uids of pods that leave with pods of the preemptor's quota
   SteadyTime changed_ = SteadyTime::min();  // when users last changed them
   std::map<std::pair<std::string, std::string>, std::vector<Known>> known_;  // by process and quota
 };

@@ -541,6 +541,24 @@ TEST_F(LowerPodsOnSeveralNodes, make_room_for_a_pod_that_needs_more_than_one_nod
   f.expectSound();
 }
 
+// n1 alone frees enough, but "guarded" may not leave.
+TEST_F(LowerPodsOnSeveralNodes, leave_rather_than_one_whose_disruption_budget_is_used_up) {
+  f.set(aQuota("q").max("cpu", "8"));
+  f.create(f.of("guarded", "q", "2").priority(1).label("app", "guarded").nodeName("n1"));
+  api::PodDisruptionBudget none;
+  none.metadata.name = "none";
+  none.metadata.namespace_ = "default";
+  none.spec.selector.emplace().matchLabels["app"] = "guarded";
+  f.scheduler->stores().of<api::PodDisruptionBudget>().set(
+      std::make_shared<const api::PodDisruptionBudget>(none));
+  f.run(1s);
+  f.create(f.of("p", "q", "4").priority(9));
+  f.run(30s);
+  EXPECT_THAT(f.deletions, ::testing::UnorderedElementsAre("on-n1", "on-n2"));
+  EXPECT_EQ(f.nodeOf("p"), "n2");
+  f.expectSound();
+}
+
 TEST_F(LowerPodsOnSeveralNodes, leave_once_and_nobody_else_leaves_while_they_terminate) {
   f.graceful = true;
   f.create(f.of("p", "q", "4").priority(9));

@@ -6,8 +6,8 @@
 // Nodes are tried once for all pods of a class, and again when they, or the free part of the quota,
 // change.
 //
-// If no node alone is a candidate, pods of lower priority of the quota are evicted from several
-// nodes: as many as the quota needs, the least important first, and the pods in the way on the node
+// If no node alone is a candidate, or each violates a disruption budget that victims on several nodes
+// do not, pods of lower priority of the quota are evicted from several nodes: as many as the quota needs, the least important first, and the pods in the way on the node
 // that the pod goes to (preemption/job_plan.h). Upstream evicts the pods of one node after another,
 // whether they free enough or not. This costs one pass over all pods per attempt, and a plan for
 // one pod.
@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "model/well_known.h"
 #include "scheduler/framework/diagnosis.h"
@@ -98,7 +99,8 @@ bool ElasticQuota::victimsTerminate(const PodInfo& pod) const {
   });
 }
 
-std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& pod) {
+std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& pod,
+                                                                 std::size_t budgetsBelow) {
   const JobPlan plan = planJob(handle_, quotaRules_, std::span(&pod, 1), cluster_.live());
   if (!plan.status.ok() || plan.victims.empty()) return std::nullopt;
   std::vector<PodPtr> victims;
@@ -107,8 +109,10 @@ std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& p
   const WallTime now = handle_.executor().wallNow();
   std::ranges::stable_sort(
       victims, [&](const PodPtr& a, const PodPtr& b) { return moreImportant(*a, *b, now); });
-  // There is one candidate, so the number of violated budgets does not matter.
-  const Candidate candidate(plan.places.front().node, std::move(victims), 0);
+  const std::size_t broken = disruptionBudgetsOf(handle_).split(victims).breaking.size();
+  if (broken >= budgetsBelow) return std::nullopt;
+  const Candidate candidate(plan.places.front().node, std::move(victims),
+                            static_cast<std::int64_t>(broken));
   const Candidate* const only = &candidate;
   return preemption_.execute(pod, std::span(&only, 1));
 }
@@ -174,10 +178,16 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
       refused.push_back(std::move(outcome));
     }
   }
+  if (possible && diagnosis.preFilter.plugin() == kName) {
+    std::size_t broken = std::numeric_limits<std::size_t>::max();
+    for (const Candidate* candidate : candidates)
+      broken = std::min(broken, static_cast<std::size_t>(candidate->cost.budgetsBroken));
+    if (broken > 0)
+      if (auto across = preemptAcrossNodes(pod, broken)) return *std::move(across);
+  }
   if (candidates.empty() && possible && diagnosis.preFilter.plugin() == kName) {
-    if (auto across = preemptAcrossNodes(pod)) return *std::move(across);
     const PodPreemption::Found found = fullNodePreemption_.find(state, pod, diagnosis);
-    if (!found.candidates.empty()) return fullNodePreemption_.carryOut(pod, found.candidates);
+    if (!found.candidates.empty()) return fullNodePreemption_.execute(pod, found.candidates);
   }
   if (candidates.empty()) {
     std::ranges::copy(reasonsOf(refused), std::back_inserter(reasons));

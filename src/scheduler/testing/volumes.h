@@ -76,7 +76,7 @@ class VolumeBuilder {
     volume_.metadata.labels[key] = std::move(value);
     return *this;
   }
-  VolumeBuilder& promised(std::string claim) {
+  VolumeBuilder& reserved(std::string claim) {
     auto& reference = volume_.spec.claimRef.emplace();
     reference.namespace_ = "default";
     reference.name = std::move(claim);

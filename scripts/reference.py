@@ -126,6 +126,8 @@ def cell(text):
 
 
 def range_of(field):
+    if field["range"]:
+        return field["range"]
     low, high = field.get("low"), field.get("high")
     low = None if low is not None and low <= -(1 << 62) else low
     high = None if high is not None and high >= (1 << 31) - 1 else high
@@ -166,9 +168,10 @@ SLO_KEYS = {
     "resource-threshold-config": "When koordlet suppresses and evicts BE pods. The fields stand in `clusterStrategy`; "
                                  "`nodeStrategies` is a list of `{name, nodeSelector, FIELDS}`.",
     "resource-qos-config": "What koordlet sets for the pods of a QoS class. `clusterStrategy` has `policies` (`cpuPolicy`: "
-                           "`groupIdentity` or `coreSched`; `netQOSPolicy`: `tc` or `terway-qos`) and the classes `lsrClass`, "
-                           "`lsClass`, `beClass`, `systemClass` and `cgroupRoot`, each with the fields below; "
-                           "`nodeStrategies` is a list of `{name, nodeSelector, CLASSES}`.",
+                           "`groupIdentity`, the default, or `coreSched`; `netQOSPolicy`: `tc`, the default, or `terway-qos`) and "
+                           "the classes `lsrClass` (pods of LSE and LSR), `lsClass`, `beClass`, `systemClass` and `cgroupRoot`, "
+                           "each with the fields below. Defaults hold once `enable` is true. `nodeStrategies` is a list of "
+                           "`{name, nodeSelector, CLASSES}`.",
     "cpu-burst-config": "Bursts of throttled containers. The fields stand in `clusterStrategy`; `nodeStrategies` is a list of "
                         "`{name, nodeSelector, FIELDS}`.",
     "system-config": "Kernel settings of nodes. The fields stand in `clusterStrategy`; `nodeStrategies` is a list of "
@@ -184,8 +187,9 @@ SLO_KEYS = {
 def slo_page(sections):
     lines = ["# slo-controller-config", "", MADE, "The keys of the ConfigMap `slo-controller-config` in the namespace "
              "`koordinator-system`. Each value is a JSON document. koord-manager watches the ConfigMap, reports what it cannot "
-             "use as an event of the ConfigMap, and keeps the last usable value of that key. Its webhook refuses values out of "
-             "range. koordlet gets its part as the NodeSLO object of its node.", ""]
+             "use as an event of the ConfigMap, and keeps the last usable value of that key. With the gate "
+             "`ConfigMapValidatingWebhook` its webhook refuses values out of range. koordlet receives its part as the NodeSLO "
+             "object of its node.", ""]
     for section in sections:
         lines += [f"## {section['name']}", "", SLO_KEYS[section["name"]], "", *fields_table(section["fields"]), ""]
     return "\n".join(lines)

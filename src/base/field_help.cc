@@ -38,6 +38,7 @@ json::value toDocument(const ObjectHelp& object) {
     json::object entry{{"path", jsonText(field.path)},
                        {"type", jsonText(words.type.empty() ? field.type : words.type)},
                        {"default", jsonText(words.absent.empty() ? field.absent : words.absent)},
+                       {"range", jsonText(words.range)},
                        {"unit", jsonText(words.unit)},
                        {"help", jsonText(words.help)},
                        {"example", jsonText(words.example)}};

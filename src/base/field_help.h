@@ -20,6 +20,7 @@ struct FieldHelp {
   std::string_view example = {};  // YAML of the value, on one line
   std::string_view absent = {};   // the default, where the reader does not name it
   std::string_view type = {};     // likewise
+  std::string_view range = {};    // likewise, where two numbers do not say it
 };
 
 // One configuration object, such as the arguments of a plugin.
@@ -34,7 +35,7 @@ struct ObjectHelp {
 // Fields without help and help without fields, as "name.path: what is missing".
 std::vector<std::string> missingHelp(const ObjectHelp& object);
 
-// {"name", "kind", "version", "fields": [{"path", "type", "default", "low", "high", "unit", "help",
+// {"name", "kind", "version", "fields": [{"path", "type", "default", "range", "low", "high", "unit", "help",
 // "example"}]}
 json::value toDocument(const ObjectHelp& object);
 

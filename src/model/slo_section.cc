@@ -46,6 +46,34 @@ void check(FieldRanges& ranges, const api::ResctrlQOS& qos) {
   ranges.between("resctrlQOS.mbaPercent", qos.mbaPercent, 0, 100);
 }
 
+api::CPUQOS cpuQos(std::int64_t groupIdentity, bool expeller) {
+  return {false, groupIdentity, 0, expeller};
+}
+
+api::MemoryQOS memoryQos(std::int64_t ratio, std::int64_t scale, std::int64_t adjust) {
+  api::MemoryQOS qos;
+  qos.enable = false;
+  qos.minLimitPercent = qos.lowLimitPercent = qos.throttlingPercent = 0;
+  qos.wmarkRatio = ratio;
+  qos.wmarkScalePermill = scale;
+  qos.wmarkMinAdj = adjust;
+  qos.priorityEnable = qos.priority = qos.oomKillGroup = 0;
+  return qos;
+}
+
+api::ResourceQOS classQos(api::CPUQOS cpu, api::MemoryQOS memory, api::ResctrlQOS resctrl) {
+  api::ResourceQOS qos;
+  qos.cpuQOS = cpu;
+  qos.memoryQOS = std::move(memory);
+  qos.resctrlQOS = resctrl;
+  qos.blkioQOS = api::BlkIOQOS{false, {}};
+  qos.networkQOS = api::NetworkQOS{};
+  qos.networkQOS->enable = false;
+  return qos;
+}
+
+constexpr api::ResctrlQOS kAllCache{false, 0, 100, 100};
+
 Result<> checkClass(std::string_view name, const std::optional<api::ResourceQOS>& qos) {
   if (!qos) return {};
   FieldRanges ranges(fmt::format("{}.", name));
@@ -92,6 +120,18 @@ api::SystemStrategy defaultStrategy() {
   api::SystemStrategy s;
   s.totalNetworkBandwidth = Quantity();
   return s;
+}
+
+api::ResourceQOSStrategy qosDefaultsOfNodes() {
+  api::ResourceQOSStrategy qos;
+  qos.policies = api::ResourceQOSPolicies{"groupIdentity", "tc"};
+  qos.lsrClass = classQos(cpuQos(2, true), memoryQos(95, 20, -25), kAllCache);
+  qos.lsClass = qos.lsrClass;
+  qos.beClass = classQos(cpuQos(-1, false), memoryQos(95, 20, 50), {false, 0, 30, 100});
+  qos.systemClass = classQos(cpuQos(0, false), memoryQos(0, 50, 0), kAllCache);
+  qos.cgroupRoot = api::ResourceQOS{};
+  qos.cgroupRoot->blkioQOS = api::BlkIOQOS{false, {}};
+  return qos;
 }
 
 Result<> validate(const api::ResourceThresholdStrategy& s) {

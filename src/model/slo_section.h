@@ -19,6 +19,11 @@ api::CPUBurstStrategy defaultStrategy();
 template <>
 api::SystemStrategy defaultStrategy();
 
+// What koordlet uses for fields of the classes that a NodeSLO does not have. Nothing is enabled;
+// the values hold for a feature of a class once it is. Those of systemClass are neutral: they have
+// no effect.
+api::ResourceQOSStrategy qosDefaultsOfNodes();
+
 // The bounds that the NodeSLO CRD sets; the error names the field.
 Result<> validate(const api::ResourceThresholdStrategy& strategy);
 Result<> validate(const api::ResourceQOSStrategy& strategy);

@@ -8,34 +8,6 @@
 namespace koord::koordlet {
 namespace {
 
-api::CPUQOS cpuQos(std::int64_t groupIdentity, bool expeller) {
-  return {false, groupIdentity, 0, expeller};
-}
-
-api::MemoryQOS memoryQos(std::int64_t ratio, std::int64_t scale, std::int64_t adjust) {
-  api::MemoryQOS qos;
-  qos.enable = false;
-  qos.minLimitPercent = qos.lowLimitPercent = qos.throttlingPercent = 0;
-  qos.wmarkRatio = ratio;
-  qos.wmarkScalePermill = scale;
-  qos.wmarkMinAdj = adjust;
-  qos.priorityEnable = qos.priority = qos.oomKillGroup = 0;
-  return qos;
-}
-
-api::ResourceQOS classQos(api::CPUQOS cpu, api::MemoryQOS memory, api::ResctrlQOS resctrl) {
-  api::ResourceQOS qos;
-  qos.cpuQOS = cpu;
-  qos.memoryQOS = std::move(memory);
-  qos.resctrlQOS = resctrl;
-  qos.blkioQOS = api::BlkIOQOS{false, {}};
-  qos.networkQOS = api::NetworkQOS{};
-  qos.networkQOS->enable = false;
-  return qos;
-}
-
-constexpr api::ResctrlQOS kAllCache{false, 0, 100, 100};
-
 // The object's fields win; lists are replaced as a whole.
 json::value overlay(const json::value& base, const json::value& over) {
   if (!base.is_object() || !over.is_object()) return over;
@@ -58,40 +30,21 @@ Result<Strategy> layered(const Strategy& base, const json::value& section) {
 // Switching a feature off must revert the kernel's values, so neutral values are set.
 void neutralize(std::optional<api::ResourceQOS>& qos) {
   if (!qos) return;
-  if (qos->cpuQOS && !qos->cpuQOS->enable.value_or(false)) qos->cpuQOS = cpuQos(0, false);
-  if (qos->resctrlQOS && !qos->resctrlQOS->enable.value_or(false)) qos->resctrlQOS = kAllCache;
-  if (qos->memoryQOS && !qos->memoryQOS->enable.value_or(false))
-    qos->memoryQOS = memoryQos(0, 50, 0);
-}
-
-api::ResourceQOSStrategy defaultQos() {
-  api::ResourceQOSStrategy qos;
-  qos.policies = api::ResourceQOSPolicies{"groupIdentity", "tc"};
-  qos.lsrClass = classQos(cpuQos(2, true), memoryQos(95, 20, -25), kAllCache);
-  qos.lsClass = qos.lsrClass;
-  qos.beClass = classQos(cpuQos(-1, false), memoryQos(95, 20, 50), {false, 0, 30, 100});
-  qos.systemClass = classQos(cpuQos(0, false), memoryQos(0, 50, 0), kAllCache);
-  qos.cgroupRoot = api::ResourceQOS{};
-  qos.cgroupRoot->blkioQOS = api::BlkIOQOS{false, {}};
-  return qos;
+  const api::ResourceQOS neutral = *model::qosDefaultsOfNodes().systemClass;
+  if (qos->cpuQOS && !qos->cpuQOS->enable.value_or(false)) qos->cpuQOS = neutral.cpuQOS;
+  if (qos->resctrlQOS && !qos->resctrlQOS->enable.value_or(false))
+    qos->resctrlQOS = neutral.resctrlQOS;
+  if (qos->memoryQOS && !qos->memoryQOS->enable.value_or(false)) qos->memoryQOS = neutral.memoryQOS;
 }
 
 }  // namespace
 
 EffectiveSlo defaultSlo() {
   EffectiveSlo slo;
-  slo.threshold.enable = false;
-  slo.threshold.cpuSuppressThresholdPercent = 65;
-  slo.threshold.cpuSuppressPolicy = "cpuset";
-  slo.threshold.memoryEvictThresholdPercent = 70;
-  slo.threshold.cpuEvictPolicy = "evictByRealLimit";
-  slo.qos = defaultQos();
-  slo.cpuBurst.policy = "none";
-  slo.cpuBurst.cpuBurstPercent = 1000;
-  slo.cpuBurst.cfsQuotaBurstPercent = 300;
-  slo.cpuBurst.cfsQuotaBurstPeriodSeconds = -1;
-  slo.cpuBurst.sharePoolThresholdPercent = 50;
-  slo.system.totalNetworkBandwidth = Quantity{};
+  slo.threshold = model::defaultStrategy<api::ResourceThresholdStrategy>();
+  slo.qos = model::qosDefaultsOfNodes();
+  slo.cpuBurst = model::defaultStrategy<api::CPUBurstStrategy>();
+  slo.system = model::defaultStrategy<api::SystemStrategy>();
   return slo;
 }
 

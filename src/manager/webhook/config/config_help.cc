@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "api/codec.h"
 #include "api/slo_strategies.h"
@@ -22,34 +25,34 @@ constexpr FieldHelp kColocationHelp[] = {
      "300"},
     {"metricReportIntervalSeconds", "How often koordlet reports a NodeMetric.", "seconds", "60"},
     {"metricAggregatePolicy", "Windows over which koordlet reports percentiles.", "",
-     "{durations: [5m, 10m, 30m]}"},
-    {"metricMemoryCollectPolicy",
-     "What counts as memory usage: usageWithoutPageCache, usageWithHotPageCache or "
-     "usageWithPageCache.",
-     "", "usageWithoutPageCache"},
+     "{durations: [5m, 10m, 30m]}", "{durations: [5m, 10m, 30m]}"},
+    {"metricMemoryCollectPolicy", "Which page cache counts as memory usage.", "",
+     "usageWithoutPageCache", "", "",
+     "usageWithoutPageCache, usageWithHotPageCache, usageWithPageCache"},
     {"cpuReclaimThresholdPercent",
-     "Share of a node's CPU that Prod pods, the system and batch pods may use together. What is "
-     "left of it is batch-cpu.",
+     "Share of a node's CPU that Prod pods, the system and batch pods may use together. batch-cpu "
+     "is what the first two leave of it.",
      "percent", "60"},
     {"cpuCalculatePolicy",
-     "What of Prod pods is subtracted: usage, or maxUsageRequest (the larger of usage and "
-     "request).",
-     "", "usage"},
+     "Amount of Prod and mid pods that is subtracted: their usage, or the larger of usage and "
+     "request.",
+     "", "usage", "", "", "usage, maxUsageRequest"},
     {"memoryReclaimThresholdPercent", "As cpuReclaimThresholdPercent, for memory.", "percent",
      "65"},
     {"memoryCalculatePolicy",
-     "What of Prod pods is subtracted: usage, request, or maxUsageRequest (the larger of both).",
-     "", "usage"},
+     "Amount of Prod and mid pods that is subtracted: their usage, their request, or the larger of "
+     "both.",
+     "", "usage", "", "", "usage, request, maxUsageRequest"},
     {"degradeTimeMinutes",
      "Age of a NodeMetric from which the node's batch resources are withdrawn.", "minutes", "15"},
     {"updateTimeThresholdSeconds",
      "Longest time between two writes of a node's batch and mid resources.", "seconds", "300"},
     {"resourceDiffThreshold",
      "A node is written at once if an amount changed by more than this share of the old amount.",
-     "share", "0.1"},
+     "share", "0.1", "", "", "above 0, up to 1"},
     {"midReclaimMode",
      "static: a fixed share is offered as mid resources. Not set: what prediction finds idle.", "",
-     "static"},
+     "static", "", "", "static, or not set"},
     {"midCPUThresholdPercent", "Most mid-cpu, as a share of the node's CPU.", "percent", "100"},
     {"midMemoryThresholdPercent", "Most mid-memory, as a share of the node's memory.", "percent",
      "100"},
@@ -71,60 +74,65 @@ constexpr FieldHelp kThresholdHelp[] = {
     {"enable", "If false, koordlet neither suppresses nor evicts BE pods.", "", "true"},
     {"cpuSuppressThresholdPercent",
      "Share of a node's CPU that LS pods, the system and BE pods may use together. BE pods get "
-     "what is left of it.",
+     "what the others leave of it.",
      "percent", "65"},
     {"cpuSuppressMinPercent", "Share of a node's CPU that BE pods keep in any case.", "percent",
      "2"},
     {"cpuSuppressPolicy",
-     "How BE pods are suppressed: cpuset (fewer CPUs) or cfsQuota (less CPU time).", "",
-     "cfsQuota"},
+     "How BE pods are suppressed: cpuset (fewer CPUs) or cfsQuota (less CPU time).", "", "cfsQuota",
+     "", "", "cpuset, cfsQuota"},
     {"memoryEvictThresholdPercent", "Memory usage of the node from which BE pods are evicted.",
      "percent", "70"},
-    {"memoryEvictLowerPercent",
-     "Memory usage down to which BE pods are evicted. Default: threshold - 2.", "percent", "68"},
+    {"memoryEvictLowerPercent", "Memory usage down to which BE pods are evicted.", "percent", "68",
+     "memoryEvictThresholdPercent - 2", "", "0 to 100, below memoryEvictThresholdPercent"},
     {"memoryAllocatableEvictThresholdPercent",
      "Requests of pods up to allocatableEvictPriorityThreshold, as a share of what the node offers "
      "of that kind "
-     "of memory (memory, mid-memory or batch-memory), from which they are evicted. Default: 110. "
-     "Gate "
+     "of memory (memory, mid-memory or batch-memory), from which they are evicted. Gate "
      "MemoryAllocatableEvict.",
-     "percent", "110"},
-    {"memoryAllocatableEvictLowerPercent", "Share down to which they are evicted. Default: 100.",
-     "percent", "100"},
+     "percent", "110", "110"},
+    {"memoryAllocatableEvictLowerPercent", "Share down to which they are evicted.", "percent",
+     "100", "100"},
     {"cpuEvictBESatisfactionUpperPercent",
      "BE pods are evicted until the CPU that BE pods get is at least this share of what they "
      "request.",
-     "percent", "80"},
+     "percent", "80", "none (off)", "", "cpuEvictBESatisfactionLowerPercent to 99"},
     {"cpuEvictBESatisfactionLowerPercent",
-     "BE pods are evicted when the CPU that they get is below this share of what they request. "
+     "BE pods are evicted when the CPU that they get is at most this share of what they request. "
      "Both bounds must be set.",
-     "percent", "60"},
+     "percent", "60", "none (off)", "", "1 to 60"},
     {"cpuEvictBEUsageThresholdPercent",
-     "BE pods are evicted only while they use at least this share of the CPU that they get. "
-     "Default: 90.",
-     "percent", "90"},
+     "BE pods are evicted only while they use at least this share of the CPU that they get.",
+     "percent", "90", "90"},
     {"cpuEvictTimeWindowSeconds", "Window over which the three values above are averaged.",
-     "seconds", "60"},
+     "seconds", "60", "interval of koordlet's samples"},
     {"cpuEvictThresholdPercent",
-     "CPU usage of the node from which pods are evicted. Gate CPUEvict.", "percent", "90"},
-    {"cpuEvictLowerPercent", "CPU usage down to which pods are evicted.", "percent", "80"},
+     "CPU usage of the node from which pods are evicted. Gate CPUEvict.", "percent", "90",
+     "none (off)"},
+    {"cpuEvictLowerPercent", "CPU usage down to which pods are evicted.", "percent", "80",
+     "cpuEvictThresholdPercent - 2", "", "0 to 100, below cpuEvictThresholdPercent"},
     {"cpuAllocatableEvictThresholdPercent",
      "Requests of pods up to allocatableEvictPriorityThreshold, as a share of what the node offers "
      "of that kind "
      "of CPU (cpu, mid-cpu or batch-cpu), from which they are evicted. Gate CPUAllocatableEvict.",
-     "percent", "110"},
-    {"cpuAllocatableEvictLowerPercent", "Share down to which they are evicted.", "percent", "100"},
+     "percent", "110", "none (off)"},
+    {"cpuAllocatableEvictLowerPercent", "Share down to which they are evicted.", "percent", "100",
+     "none (off)"},
     {"cpuEvictPolicy",
      "What the CPU that BE pods get is compared with: evictByRealLimit (their limit now) or "
      "evictByAllocatable "
      "(batch-cpu).",
-     "", "evictByRealLimit"},
+     "", "evictByRealLimit", "", "", "evictByRealLimit, evictByAllocatable"},
     {"evictEnabledPriorityThreshold",
-     "Pods above this priority stay. Gates CPUEvict and MemoryEvict.", "", "5999"},
+     "Pods above this priority are not evicted. Gates CPUEvict and MemoryEvict.", "", "5999",
+     "none (off)"},
     {"allocatableEvictPriorityThreshold",
-     "Pods above this priority stay. Gates CPUAllocatableEvict and MemoryAllocatableEvict.", "",
-     "5999"},
+     "Pods above this priority are not evicted. Gates CPUAllocatableEvict and "
+     "MemoryAllocatableEvict.",
+     "", "5999", "none (off)"},
 };
+
+constexpr std::string_view kBandwidthRange = "0 to 100, or up to totalNetworkBandwidth";
 
 constexpr FieldHelp kQosHelp[] = {
     {"cpuQOS", "CPU priority of the class.", "", ""},
@@ -161,62 +169,76 @@ constexpr FieldHelp kQosHelp[] = {
     {"memoryQOS.pageCacheReclaimSync",
      "If true, page cache above the limit is reclaimed synchronously.", "", "false"},
     {"blkioQOS", "Disk I/O of the class.", "", ""},
-    {"blkioQOS.enable", "If false, values are reset.", "", "true"},
+    {"blkioQOS.enable", "If false, values are reset.", "", "true", "false"},
     {"blkioQOS.blocks", "Settings of block devices.", "", "", "", "list of objects"},
     {"blkioQOS.blocks[].name", "Name of the device, volume group or pod volume.", "", "/dev/vda"},
-    {"blkioQOS.blocks[].type", "device, volumegroup or podvolume.", "", "device"},
+    {"blkioQOS.blocks[].type", "Kind of device that the name means.", "", "device", "", "",
+     "device, volumegroup, podvolume"},
     {"blkioQOS.blocks[].ioCfg", "Limits and weights.", "", ""},
-    {"blkioQOS.blocks[].ioCfg.readIOPS", "Most reads. 0 means no limit.", "1/s", "2048"},
-    {"blkioQOS.blocks[].ioCfg.writeIOPS", "Most writes. 0 means no limit.", "1/s", "2048"},
+    {"blkioQOS.blocks[].ioCfg.readIOPS", "Most reads. 0 means no limit.", "1/s", "2048", "0", "",
+     "from 0"},
+    {"blkioQOS.blocks[].ioCfg.writeIOPS", "Most writes. 0 means no limit.", "1/s", "2048", "0", "",
+     "from 0"},
     {"blkioQOS.blocks[].ioCfg.readBPS", "Most bytes read. 0 means no limit.", "bytes/s",
-     "104857600"},
+     "104857600", "0", "", "from 0"},
     {"blkioQOS.blocks[].ioCfg.writeBPS", "Most bytes written. 0 means no limit.", "bytes/s",
-     "104857600"},
+     "104857600", "0", "", "from 0"},
     {"blkioQOS.blocks[].ioCfg.ioWeightPercent", "Weight of the class on the device.", "percent",
-     "60"},
-    {"blkioQOS.blocks[].ioCfg.readLatency", "Latency target of reads.", "microseconds", "3000"},
-    {"blkioQOS.blocks[].ioCfg.writeLatency", "Latency target of writes.", "microseconds", "3000"},
-    {"blkioQOS.blocks[].ioCfg.readLatencyPercent", "Share of reads that must meet the target.",
-     "percent", "95"},
-    {"blkioQOS.blocks[].ioCfg.writeLatencyPercent", "Share of writes that must meet the target.",
-     "percent", "95"},
+     "60", "100", "", "1 to 100"},
+    {"blkioQOS.blocks[].ioCfg.readLatency", "Latency target of reads. Only in cgroupRoot.",
+     "microseconds", "3000", "3000"},
+    {"blkioQOS.blocks[].ioCfg.writeLatency", "Latency target of writes. Only in cgroupRoot.",
+     "microseconds", "3000", "3000"},
+    {"blkioQOS.blocks[].ioCfg.readLatencyPercent",
+     "Share of reads that must meet the target. Only in cgroupRoot.", "percent", "95", "95", "",
+     "0 to 100"},
+    {"blkioQOS.blocks[].ioCfg.writeLatencyPercent",
+     "Share of writes that must meet the target. Only in cgroupRoot.", "percent", "95", "95", "",
+     "0 to 100"},
     {"blkioQOS.blocks[].ioCfg.enableUserModel",
-     "If true, the cost model below is used instead of the kernel's.", "", "false"},
-    {"blkioQOS.blocks[].ioCfg.modelReadBPS", "Cost model: bytes read.", "bytes/s", "1"},
-    {"blkioQOS.blocks[].ioCfg.modelWriteBPS", "Cost model: bytes written.", "bytes/s", "1"},
-    {"blkioQOS.blocks[].ioCfg.modelReadSeqIOPS", "Cost model: sequential reads.", "1/s", "1"},
-    {"blkioQOS.blocks[].ioCfg.modelWriteSeqIOPS", "Cost model: sequential writes.", "1/s", "1"},
-    {"blkioQOS.blocks[].ioCfg.modelReadRandIOPS", "Cost model: random reads.", "1/s", "1"},
-    {"blkioQOS.blocks[].ioCfg.modelWriteRandIOPS", "Cost model: random writes.", "1/s", "1"},
+     "If true, the cost model below is used instead of the kernel's. Only in cgroupRoot.", "",
+     "false", "false"},
+    {"blkioQOS.blocks[].ioCfg.modelReadBPS", "Cost model: bytes read.", "bytes/s", "1", "1", "",
+     "from 1"},
+    {"blkioQOS.blocks[].ioCfg.modelWriteBPS", "Cost model: bytes written.", "bytes/s", "1", "1", "",
+     "from 1"},
+    {"blkioQOS.blocks[].ioCfg.modelReadSeqIOPS", "Cost model: sequential reads.", "1/s", "1", "1",
+     "", "from 1"},
+    {"blkioQOS.blocks[].ioCfg.modelWriteSeqIOPS", "Cost model: sequential writes.", "1/s", "1", "1",
+     "", "from 1"},
+    {"blkioQOS.blocks[].ioCfg.modelReadRandIOPS", "Cost model: random reads.", "1/s", "1", "1", "",
+     "from 1"},
+    {"blkioQOS.blocks[].ioCfg.modelWriteRandIOPS", "Cost model: random writes.", "1/s", "1", "1",
+     "", "from 1"},
     {"resctrlQOS", "Last-level cache and memory bandwidth of the class.", "", ""},
     {"resctrlQOS.enable", "If false, the class has all of both.", "", "true"},
     {"resctrlQOS.catRangeStartPercent", "First part of the cache that the class may use.",
      "percent", "0"},
-    {"resctrlQOS.catRangeEndPercent", "End of that part.", "percent", "30"},
+    {"resctrlQOS.catRangeEndPercent", "End of that part.", "percent", "30", "", "",
+     "above catRangeStartPercent, up to 100"},
     {"resctrlQOS.mbaPercent", "Memory bandwidth of the class.", "percent", "100"},
     {"networkQOS",
      "Network bandwidth of the class: a number is a share of the node's bandwidth in percent, a "
      "string a quantity in "
      "bits/s.",
      "", ""},
-    {"networkQOS.enable", "If false, the class has no limits.", "", "true"},
-    {"networkQOS.ingressRequest", "Guaranteed incoming bandwidth.", "percent or bits/s", "50M", "",
-     "integer or string"},
-    {"networkQOS.ingressLimit", "Most incoming bandwidth.", "percent or bits/s", "100M", "",
-     "integer or string"},
-    {"networkQOS.egressRequest", "Guaranteed outgoing bandwidth.", "percent or bits/s", "20", "",
-     "integer or string"},
-    {"networkQOS.egressLimit", "Most outgoing bandwidth.", "percent or bits/s", "40", "",
-     "integer or string"},
+    {"networkQOS.enable", "If false, the class has no limits.", "", "true", "false"},
+    {"networkQOS.ingressRequest", "Guaranteed incoming bandwidth.", "percent or bits/s", "50M", "0",
+     "integer or string", kBandwidthRange},
+    {"networkQOS.ingressLimit", "Most incoming bandwidth.", "percent or bits/s", "100M", "100",
+     "integer or string", kBandwidthRange},
+    {"networkQOS.egressRequest", "Guaranteed outgoing bandwidth.", "percent or bits/s", "20", "0",
+     "integer or string", kBandwidthRange},
+    {"networkQOS.egressLimit", "Most outgoing bandwidth.", "percent or bits/s", "40", "100",
+     "integer or string", kBandwidthRange},
 };
 
 constexpr FieldHelp kBurstHelp[] = {
-    {"policy",
-     "none, cpuBurstOnly (cpu.max.burst), cfsQuotaBurstOnly (a larger quota) or auto (both).", "",
-     "auto"},
+    {"policy", "cpuBurstOnly sets cpu.max.burst, cfsQuotaBurstOnly raises quotas, auto does both.",
+     "", "auto", "", "", "none, cpuBurstOnly, cfsQuotaBurstOnly, auto"},
     {"cpuBurstPercent",
-     "CPU time that a container may save up and spend at once, as a share of its limit.", "percent",
-     "1000"},
+     "CPU time that a container may accumulate and spend at once, as a share of its limit.",
+     "percent", "1000"},
     {"cfsQuotaBurstPercent", "Largest quota of a throttled container, as a share of its limit.",
      "percent", "300"},
     {"cfsQuotaBurstPeriodSeconds",
@@ -228,55 +250,70 @@ constexpr FieldHelp kBurstHelp[] = {
      "percent", "50"},
 };
 
+constexpr std::string_view kUnchanged = "the kernel's value";
+
 constexpr FieldHelp kSystemHelp[] = {
     {"minFreeKbytesFactor", "vm.min_free_kbytes = memory of the node x this / 10000.", "1/10000",
-     "100"},
-    {"watermarkScaleFactor", "vm.watermark_scale_factor.", "1/10000", "150"},
+     "100", kUnchanged},
+    {"watermarkScaleFactor", "vm.watermark_scale_factor.", "1/10000", "150", kUnchanged},
     {"memcgReapBackGround", "1: the kernel frees the memory of removed cgroups in the background.",
-     "", "1"},
-    {"schedGroupIdentityEnabled", "kernel.sched_group_identity_enabled.", "", "1"},
-    {"schedIdleSaverWmark", "kernel.sched_idle_saver_wmark.", "nanoseconds", "0"},
-    {"schedFeatures", "Features in /sys/kernel/debug/sched/features, by name.", "",
-     "{ID_EXPELLER_SHARE_CORE: true}"},
-    {"pageCacheLimitEnabled", "1 switches page cache limits on.", "", "1"},
+     "", "1", kUnchanged},
+    {"schedGroupIdentityEnabled", "kernel.sched_group_identity_enabled.", "", "1", kUnchanged, "",
+     "0 to 1"},
+    {"schedIdleSaverWmark", "kernel.sched_idle_saver_wmark.", "nanoseconds", "0", kUnchanged, "",
+     "from 0"},
+    {"schedFeatures", "Features of the kernel's scheduler, by name.", "",
+     "{ID_EXPELLER_SHARE_CORE: true}", kUnchanged},
+    {"pageCacheLimitEnabled", "1 switches page cache limits on.", "", "1", kUnchanged},
     {"totalNetworkBandwidth",
      "Bandwidth of the node that shares in percent refer to. The node annotation "
      "node.koordinator.sh/network-bandwidth "
      "wins.",
-     "bits/s", "10G", "", "integer or string"},
+     "bits/s", "10G", "", "integer or string", "from 0; 0: off"},
 };
 
 constexpr FieldHelp kHostApplicationsHelp[] = {
     {"applications", "Programs outside of Kubernetes that koordlet manages as if they were pods.",
      "", "", "", "list of objects"},
-    {"applications[].name", "Name of the application. Unique.", "", "yarn-node-manager"},
-    {"applications[].priority", "Priority class: koord-prod, koord-mid, koord-batch or koord-free.",
-     "", "koord-batch"},
-    {"applications[].qos", "QoS class: LSR, LS, BE or SYSTEM.", "", "BE"},
+    {"applications[].name", "Name of the application. Unique.", "", "yarn-node-manager",
+     "required"},
+    {"applications[].priority", "Priority class.", "", "koord-batch", "", "",
+     "koord-prod, koord-mid, koord-batch, koord-free"},
+    {"applications[].qos", "QoS class.", "", "BE", "", "", "LSE, LSR, LS, BE, SYSTEM"},
     {"applications[].cgroupPath", "Cgroup of the application.", "", "",
      "host-latency-sensitive/NAME or "
      "host-best-effort/NAME"},
-    {"applications[].cgroupPath.base",
-     "CgroupRoot, Kubepods, KubepodsBurstable or KubepodsBesteffort.", "", "KubepodsBesteffort"},
+    {"applications[].cgroupPath.base", "Where the path begins.", "", "KubepodsBesteffort",
+     "CgroupRoot", "", "CgroupRoot, Kubepods, KubepodsBurstable, KubepodsBesteffort"},
     {"applications[].cgroupPath.parentDir", "Folder below the base.", "", "hadoop-yarn"},
     {"applications[].cgroupPath.relativePath", "Folder below parentDir.", "", "yarn-node-manager"},
     {"applications[].strategy", "Reserved. It has no effect.", "", "{}"},
 };
 
+constexpr std::string_view kRatioRange = "1 to 5";
+
 constexpr FieldHelp kNormalizationHelp[] = {
-    {"enable", "If true, nodes get the annotation node.koordinator.sh/cpu-normalization-ratio.", "",
-     "true"},
-    {"defaultRatio", "Ratio of CPU models that ratioModel does not name.", "", "1.0"},
+    {"enable",
+     "If true, nodes get the ratio of their CPU model in the annotation "
+     "node.koordinator.sh/cpu-normalization-ratio. If false, they get 1.",
+     "", "true", "false"},
+    {"defaultRatio", "Ratio of CPU models that ratioModel does not name.", "", "1.0",
+     "none: such nodes keep their ratio", "", kRatioRange},
     {"ratioModel", "Ratios by CPU model, as in /proc/cpuinfo.", "", ""},
-    {"ratioModel.*.baseRatio", "Ratio without hyper-threading and turbo.", "", "1.5"},
-    {"ratioModel.*.hyperThreadEnabledRatio", "Ratio with hyper-threading.", "", "1.0"},
-    {"ratioModel.*.turboEnabledRatio", "Ratio with turbo.", "", "1.8"},
-    {"ratioModel.*.hyperThreadTurboEnabledRatio", "Ratio with both.", "", "1.2"},
+    {"ratioModel.*.baseRatio", "Ratio without hyper-threading and turbo.", "", "1.5",
+     "defaultRatio", "", kRatioRange},
+    {"ratioModel.*.hyperThreadEnabledRatio", "Ratio with hyper-threading.", "", "1.0",
+     "defaultRatio", "", kRatioRange},
+    {"ratioModel.*.turboEnabledRatio", "Ratio with turbo.", "", "1.8", "defaultRatio", "",
+     kRatioRange},
+    {"ratioModel.*.hyperThreadTurboEnabledRatio", "Ratio with both.", "", "1.2", "defaultRatio", "",
+     kRatioRange},
 };
 
 constexpr FieldHelp kAmplificationHelp[] = {
-    {"enable", "If true, allocatable amounts of nodes are multiplied.", "", "true"},
-    {"resourceAmplificationRatio", "Ratio by resource. At least 1.", "", "{cpu: 1.5, memory: 1.2}"},
+    {"enable", "If true, allocatable amounts of nodes are multiplied.", "", "true", "false"},
+    {"resourceAmplificationRatio", "Ratio by resource.", "", "{cpu: 1.5, memory: 1.2}", "", "",
+     "from 1"},
 };
 
 const json::value* memberAt(const json::value& document, std::string_view path) {
@@ -298,6 +335,31 @@ std::string typeOfExample(std::string_view example) {
 std::string shownValue(const json::value& value) {
   if (value.is_double()) return fmt::format("{}", value.get_double());
   return value.is_string() ? std::string(value.get_string()) : toJson(value);
+}
+
+// The default of a field in the classes of resource-qos-config: "95", or with the names of the
+// classes if they differ: "LSR: 2, LS: 2, BE: -1, SYSTEM: 0".
+std::string defaultByClass(const json::value& strategy, std::string_view path) {
+  constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
+      {"LSR", "lsrClass"}, {"LS", "lsClass"}, {"BE", "beClass"}, {"SYSTEM", "systemClass"}};
+  std::vector<std::string> values;
+  for (const auto& [name, key] : kClasses) {
+    const json::value* value = memberAt(strategy.at(key), path);
+    if (!value || value->is_object() || value->is_array()) return {};
+    values.push_back(shownValue(*value));
+  }
+  if (std::ranges::all_of(values, [&](const auto& value) { return value == values.front(); }))
+    return values.front();
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    text += fmt::format("{}{}: {}", i > 0 ? ", " : "", kClasses[i].first, values[i]);
+  return text;
+}
+
+ObjectHelp withDefaultsByClass(ObjectHelp object) {
+  const json::value strategy = api::encode(model::qosDefaultsOfNodes());
+  for (FieldNote& note : object.fields) note.absent = defaultByClass(strategy, note.path);
+  return object;
 }
 
 // The help of a key: types that the help does not state from examples, defaults from the strategy
@@ -333,7 +395,7 @@ std::vector<ObjectHelp> describeSloConfig() {
       describeKey("resource-threshold-config", kThresholdHelp,
                   api::encode(model::defaultStrategy<api::ResourceThresholdStrategy>()),
                   thresholdRules()),
-      describeKey("resource-qos-config", kQosHelp, none, qosRules()),
+      withDefaultsByClass(describeKey("resource-qos-config", kQosHelp, none, qosRules())),
       describeKey("cpu-burst-config", kBurstHelp,
                   api::encode(model::defaultStrategy<api::CPUBurstStrategy>()), burstRules()),
       describeKey("system-config", kSystemHelp,

@@ -91,6 +91,24 @@ TEST(SloConfigHelpTest, TheExamplesBreakNoRule) {
   }
 }
 
+std::string publishedDefault(std::string_view key, std::string_view path) {
+  const json::value document = toDocument(sectionOf(key));
+  for (const json::value& field : document.at("fields").get_array())
+    if (textAt(field, "path") == path) return std::string(textAt(field, "default"));
+  return "no help";
+}
+
+TEST(SloConfigHelpTest, DefaultsOfTheQosClassesAreThoseOfKoordlet) {
+  EXPECT_EQ(publishedDefault("resource-qos-config", "memoryQOS.throttlingPercent"), "0");
+  EXPECT_EQ(publishedDefault("resource-qos-config", "cpuQOS.groupIdentity"),
+            "LSR: 2, LS: 2, BE: -1, SYSTEM: 0");
+  EXPECT_EQ(publishedDefault("resource-qos-config", "resctrlQOS.catRangeEndPercent"),
+            "LSR: 100, LS: 100, BE: 30, SYSTEM: 100");
+  EXPECT_EQ(publishedDefault("resource-qos-config", "blkioQOS.blocks[].ioCfg.ioWeightPercent"),
+            "100");
+  EXPECT_EQ(publishedDefault("resource-qos-config", "memoryQOS.pageCacheEnable"), "");
+}
+
 using Schemas = std::map<std::string, const json::value*>;  // by the path of the field
 
 void collect(const json::value& schema, const std::string& path, Schemas& schemas) {

@@ -48,7 +48,7 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
       .defaultText.clear();
   set.text("node-shape", options.nodeShape,
            "File that says what machines the simulated nodes are: CPUs, NUMA nodes, GPUs "
-           "(examples/node-shapes); default: 32 CPUs, 128Gi");
+           "(deploy/node-shapes); default: 32 CPUs, 128Gi");
   set.text("host-node", flags.hostNode,
            "This machine as a node: auto (if possible, else say why not), on (or fail), off")
       .oneOf({"auto", "on", "off"});

@@ -59,7 +59,10 @@ std::vector<std::filesystem::path> scenarios() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScenarioTest, testing::ValuesIn(scenarios()), [](const auto& info) {
-  const auto folder = std::filesystem::relative(info.param.parent_path(), kRoot).string();
+  auto path = std::filesystem::relative(info.param.parent_path(), kRoot);
+  // The scenario of an example is in a folder below the manifests.
+  if (path.filename() == "test") path = path.parent_path();
+  const auto folder = path.string();
   constexpr std::string_view kScenarios = "tests/scenarios/";
   std::string name = folder.starts_with(kScenarios) ? folder.substr(kScenarios.size()) : folder;
   std::replace_if(

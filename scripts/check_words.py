@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in (
     (r"\b(?:of )?one (?:that|who|which)\b", "name the thing"),
     (r"\bno longer\b(?! than)", "say what is: \"does not\""),
+    (r"(?<!not exist )\bany more\b(?! (?:of|than))", "say what is: leave it out, or \"does not\""),
     (r"\banew\b", "\"again\", \"rebuilt\" or \"recomputed\""),
     (r"\b(?:whoever|whomever)\b", "name the actor"),
     (r"\b(?:nobody|somebody|anybody)\b", "name the actor"),
@@ -22,6 +23,9 @@ PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in 
     (r"\btells? of\b|\btold of\b", "\"reports\""),
     (r"\bhears? of\b", "\"is notified of\""),
     (r"\bby now\b|\bas things are\b", "leave it out, or say \"already\""),
+    (r"\bin vain\b", "\"without effect\", \"does not help\" or \"useless\""),
+    (r"\btak(?:e|es|en|ing) back\b", "\"releases\", \"reverts\" or \"reduces\""),
+    (r"\bcomes? and goes?\b", "\"is added and removed\""),
     (r"\bfor ever\b", "\"indefinitely\""),
     (r"\bbesides\b", "\"also\" or \"in addition\""),
     (r"\bwhat-if questions?\b", "\"what-if simulation\" or \"dry run\""),
@@ -93,7 +97,8 @@ def main():
         return 0
     files = [pathlib.Path(name).resolve() for name in sys.argv[1:]]
     if not files:
-        files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("src/**/*.md"))]
+        files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(page for folder in ("docs", "src", "examples", "tests")
+                                                                          for page in sorted(ROOT.glob(f"{folder}/**/*.md")))]
         for suffix in ("h", "cc"):
             files += sorted(ROOT.glob(f"src/**/*.{suffix}")) + sorted(ROOT.glob(f"cmd/**/*.{suffix}"))
     problems = [problem for path in files for problem in problems_of(path)]

@@ -80,7 +80,7 @@ bool Collector::readVendor(std::string_view name, Known& known, SteadyTime now) 
   }
   known.failingSince.reset();
   for (auto& [uuid, device] : known.devices)
-    makeIll(device, "DeviceLost", "the device does not answer any more");
+    makeIll(device, "DeviceLost", "the device does not answer");
   for (auto& device : reading->devices) {
     place(machine_, device);
     known.devices[device.uuid] = device;
@@ -104,7 +104,7 @@ Collector::Round Collector::read(SteadyTime now) {
       if (round.cancelled) return round;
     } else {
       for (auto& [uuid, device] : known.devices)
-        makeIll(device, "DeviceLost", "the device is not on the PCI bus any more");
+        makeIll(device, "DeviceLost", "the device is not on the PCI bus");
     }
     std::vector<Found> devices;
     for (const auto& [uuid, device] : known.devices) devices.push_back(device);

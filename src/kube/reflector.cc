@@ -307,12 +307,12 @@ class Reflector::Loop {
   ReflectorSink& sink_;
   Random random_;
   std::string resourceVersion_;
-  bool streaming_ = true;      // until the server turns out not to know how
-  bool initial_ = false;       // the state of the watch that runs is not complete yet
-  bool expired_ = false;       // resourceVersion_ is of no use any more
-  bool stateRead_ = false;     // the state has been read
-  bool reportedAbsent_ = false;    // the log has it
-  bool pagesExpired_ = false;  // a list took longer than its continue token was good for
+  bool streaming_ = true;        // until the server turns out not to know how
+  bool initial_ = false;         // the state of the watch that runs is not complete yet
+  bool expired_ = false;         // resourceVersion_ has expired
+  bool stateRead_ = false;       // the state has been read
+  bool reportedAbsent_ = false;  // the log has it
+  bool pagesExpired_ = false;    // a list took longer than its continue token was good for
   int cutStreams_ = 0;
   int failures_ = 0;
   SteadyTime lastEvent_{};

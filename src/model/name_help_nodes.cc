@@ -98,7 +98,7 @@ constexpr NameHelp kNodesTable[] = {
      "Copied for other readers. No program here acts on it.", "true"},
     {"descheduler.koordinator.sh/drained-by", "annotation", "Node", "koord-descheduler", "text",
      "The plugin that cordoned the node to empty it. koord-descheduler makes the node schedulable "
-     "again if the drain fails, and if no plugin drains the node any more.",
+     "again if the drain fails, and if no plugin drains the node.",
      "CustomPriority"},
 };
 

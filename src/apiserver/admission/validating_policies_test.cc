@@ -252,7 +252,7 @@ TEST_F(PoliciesTest, otherWorkRunsBetweenTwoKindsOfATypeCheck) {
     return R"({"apiGroups":[")" + group +
            R"("],"apiVersions":["v1"],"operations":["CREATE"],"resources":[)" + resources + "]}";
   };
-  // The first rule has ten kinds, so Secrets are not checked any more.
+  // The first rule has ten kinds, so Secrets are not checked.
   const auto body = R"({"metadata":{"name":"q"},"spec":{"matchConstraints":{"resourceRules":[)" +
                     rules("", R"("configmaps","endpoints","events","limitranges","namespaces",
                         "nodes","pods","podtemplates","replicationcontrollers","resourcequotas")") +

@@ -138,7 +138,7 @@ Result<> ServiceAccountTokens::checkObjects(Known& known) const {
   const auto& claims = known.claims;
   const auto key = [&](const TokenReference& of) { return makeKey(claims.namespace_, of.name); };
   if (!isThere("serviceaccounts", key(claims.account), claims.account, known.account))
-    return invalidToken(fmt::format("service account {}/{} of the token is not there any more",
+    return invalidToken(fmt::format("service account {}/{} of the token does not exist",
                                     claims.namespace_, claims.account.name));
   const bool bound =
       !claims.pod.name.empty() ? isThere("pods", key(claims.pod), claims.pod, known.bound)

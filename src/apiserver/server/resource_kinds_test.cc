@@ -600,7 +600,7 @@ TEST_F(ResourceKindsTest, aQuotaCountsExtendedResourcesOfPodsAndClaims) {
   const auto second = post(kClaims, two(R"("name":"zzz",)" + extended));
   EXPECT_EQ(second.status, 403);
   EXPECT_THAT(second.message(), HasSubstr("requested: requests.example.com/gpu=2"));
-  // The class backs nothing any more.
+  // The class backs nothing now.
   ASSERT_EQ(
       request("PUT", std::string(kClasses) + "/gpu", R"({"metadata":{"name":"gpu"},"spec":{}})")
           .status,

@@ -184,7 +184,7 @@ class Stream final : public WatchStream, private Watcher {
         send(added ? "ADDED" : "MODIFIED", event.now->text);
       }
     } else if (was) {
-      // Deleted, or not selected any more: the last visible state, with the new version.
+      // Deleted, or not selected: the last visible state, with the new version.
       send("DELETED", textWithVersion(*event.before, event.version));
     }
   }

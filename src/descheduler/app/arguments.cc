@@ -29,7 +29,7 @@ namespace {
 #define KOORD_POD_SELECTORS                                                                      \
   {"podSelectors", "Pods that may be evicted: those that any of the selectors matches.", "", "", \
    "all pods"},                                                                                  \
-      {"podSelectors[].name", "Name of the selector, for people.", "", "web"},                   \
+      {"podSelectors[].name", "Name of the selector, for messages.", "", "web"},                 \
       {"podSelectors[].selector", "Required.", "", "{matchLabels: {app: web}}", "", "LabelSelector"}
 #define KOORD_LABEL_SELECTOR             \
   {"labelSelector",                      \

@@ -20,7 +20,7 @@ Task<void> release(kube::Api* api, NodePtr node, std::string plugin) {
                               kube::PatchType::Merge, std::move(patch));
   const Result<> done = co_await call;
   if (done)
-    log::info("node {} is uncordoned: {} began to drain it and does not any more",
+    log::info("node {} is uncordoned: {} began to drain it and does not continue",
               node->metadata.name, plugin);
   else if (done.error().code != ErrorCode::Conflict && done.error().code != ErrorCode::NotFound)
     log::warn("node {}, which {} began to drain, could not be uncordoned: {}", node->metadata.name,

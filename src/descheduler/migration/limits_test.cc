@@ -141,7 +141,7 @@ TEST(FutileMoves, a_pod_that_found_no_room_is_left_alone_and_others_are_not) {
             "are available");
   EXPECT_THAT(w.evict("a-0"), HasSubstr("found no room for it in 1m0s; the next try is in 5"));
   const auto next = w.job(w.evict("b-0"));
-  EXPECT_EQ(annotationOf(next, kAnnotationPlannedNode), "n3") << "n2 was promised in vain";
+  EXPECT_EQ(annotationOf(next, kAnnotationPlannedNode), "n3") << "the move to n2 failed";
   EXPECT_EQ(annotationOf(next, kAnnotationAvoidNodes), "n2");
   w.run(1min);
   EXPECT_THAT(w.evict("a-0"), Not(HasSubstr("found no room")));

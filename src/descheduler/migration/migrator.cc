@@ -161,8 +161,7 @@ Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
     auto reading = kube::getObject(handle_.api(), api::Pod::kType, key);
     auto whole = co_await reading;
     if (!whole || textAt(*whole, "metadata", "uid") != pod.metadata.uid)
-      co_return fail(ErrorCode::NotFound,
-                     fmt::format("pod {} is not there any more", key.toString()));
+      co_return fail(ErrorCode::NotFound, fmt::format("pod {} does not exist", key.toString()));
     LandingMove& move = moves.emplace_back();
     move.pod = plan->pods[i];
     move.whole = std::make_shared<const json::value>(*std::move(whole));

@@ -35,7 +35,7 @@ std::string pluralOf(std::string_view kind) {
 
 template <class T>
 Workloads::Workload gone(const T&) {
-  return {.state = Workloads::State::Gone, .why = "its workload is not there any more"};
+  return {.state = Workloads::State::Gone, .why = "its workload does not exist"};
 }
 
 Workloads::Workload known(std::int64_t replicas, std::string uid) {

@@ -106,7 +106,7 @@ TEST(WorkloadsOfPods, areThoseOfKruiseAndWhateverHasAScale) {
 }
 
 TEST(WorkloadsOfPods, thatAreNotThereOrAreOthersKeepThemWhereTheyAre) {
-  const char* gone = "its workload is not there any more";
+  const char* gone = "its workload does not exist";
   EXPECT_EQ(moved({kStatefulSets, "", "", false}), gone);
   EXPECT_EQ(moved({kReplicationControllers, "", "", false}), gone);
   EXPECT_EQ(moved({kReplicationControllers, withoutSelector(4), "of-another"}), gone);

@@ -82,7 +82,7 @@ DeviceInventory DeviceReporter::take() {
   const auto silentSince = std::max(gpus.problemSince, xpusSeenAt_.value_or(gpus.problemSince));
   if (!gpus.problem.empty() && executor_.steadyNow() - silentSince >= kDriverPatience)
     inventory.driverProblem =
-        xpusSeenAt_ ? "the files about the devices are not written any more" : gpus.problem;
+        xpusSeenAt_ ? "the files of the devices are not updated" : gpus.problem;
   if (inventory.reportsGpus && gpus.reading)
     for (const auto& gpu : gpus.reading->gpus)
       if (auto place = pciPlaceOf(options_.dirs, gpu.identity.busId))

@@ -183,7 +183,7 @@ json::array explainMid(const NodeView& view, const Side& side) {
               "NodeMetric: status.prodReclaimableMetric, which koordlet predicts");
     terms.add("most", mid.unused, "unused",
               "Node: status.capacity - NodeMetric: status.nodeMetric.nodeUsage");
-    terms.add("least", "0", "none", "nothing is taken back");
+    terms.add("least", "0", "none", "the result is not negative");
     terms.add(
         "+", mid.unallocated, "not allocated",
         fmt::format("{}% (strategy: midUnallocatedPercent) of capacity {} - system {} - "

@@ -88,7 +88,7 @@ constexpr std::string_view kShippedProfile = R"(  plugins:
 
 constexpr std::string_view kNoThresholds = "      usageThresholds: {cpu: 0, memory: 0}";
 // BE pods avoid nodes with high total usage; prod pods avoid nodes with high prod usage, because
-// they can take back what BE pods use.
+// koordlet can reduce the CPU of BE pods.
 constexpr std::string_view kThresholds = R"(      usageThresholds: {cpu: 65, memory: 95}
       prodUsageThresholds: {cpu: 65, memory: 95})";
 constexpr std::string_view kGangs = R"(  - name: Coscheduling

@@ -135,7 +135,7 @@ void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
 }
 
 // Preparing a node, especially its volumes, may take minutes. Do not wait for that for a pod that
-// is not needed any more. In Bind the result is open, but soon known.
+// is not needed. In Bind the result is open, but soon known.
 void Scheduler::dropBinding(const std::string& uid) {
   const auto binding = inFlight_.find(uid);
   if (binding == inFlight_.end() || shared_.waiting.find(uid)) return;

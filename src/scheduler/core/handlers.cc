@@ -126,7 +126,7 @@ void Scheduler::onUnassignedPod(const PodPtr& pod) {
   shared_.nominator.addForeign(pod);
 }
 
-// The pod does not wait any more: its nomination ends.
+// The pod stopped waiting: its nomination ends.
 void Scheduler::onUnassignedPodDeleted(const PodPtr& pod) {
   if (!pod || !shared_.nominator.foreign(pod->uid())) return;
   shared_.nominator.remove(pod->uid());
@@ -222,7 +222,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   }
 }
 
-// The pod needs no node any more: it is gone or has one.
+// The pod does not need a node: it is gone or has one.
 void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   const PodPtr gone = pod;
   const HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kDelete);

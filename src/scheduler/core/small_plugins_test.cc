@@ -392,7 +392,7 @@ TEST_F(GroupsTest, are_placed_together_or_not_at_all) {
   f.node(aNode("n1"));
   members(0, 3, "2");
   EXPECT_EQ(placed(), 0);
-  EXPECT_EQ(f.cluster().podTotal(), 0u) << "everything was taken back";
+  EXPECT_EQ(f.cluster().podTotal(), 0u) << "everything was reverted";
   EXPECT_THAT(f.conditions, Contains(HasSubstr("2 of 3 pods of group g/3 have a node")));
   f.node(aNode("n2"));
   f.run(20s);

@@ -34,7 +34,7 @@ class WorkloadAudit {
 
   // The pod waits for a node, for the first time or with changed scheduling gates.
   virtual void onPod(const PodInfo& pod) = 0;
-  // The pod does not wait any more: it was deleted, or another scheduler bound it.
+  // The pod stopped waiting: it was deleted, or another scheduler bound it.
   virtual void onPodDeleted(const PodInfo& pod) = 0;
   virtual void attempted(const PodInfo& pod) = 0;
   virtual void failed(const PodInfo& pod, const std::string& why) = 0;
@@ -59,7 +59,7 @@ class WorkloadAudit {
   virtual void groupAttempted(const std::string& group) = 0;
   virtual void groupFailed(const std::string& group) = 0;
   virtual void groupScheduled(const std::string& group) = 0;
-  // No member waits any more.
+  // No member waits.
   virtual void onGroupDeleted(const std::string& group) = 0;
 };
 

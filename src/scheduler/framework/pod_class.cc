@@ -168,7 +168,8 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
       mask = is ? mask | PluginMask{1} << i : mask & ~(PluginMask{1} << i);
     };
     note(podClass.preFilterSkipped, said.status.skipped());
-    note(podClass.preFilterReported, !said.status.skipped() && (!said.status.ok() || said.nodeNames));
+    note(podClass.preFilterReported,
+         !said.status.skipped() && (!said.status.ok() || said.nodeNames));
   }
 }
 
@@ -492,7 +493,7 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   return {};
 }
 
-// Recomputes the highest scores that no node has any more. A score of 0 is the same on every scale.
+// Recomputes the highest scores that no node has now. A score of 0 is the same on every scale.
 NodeSet ClassNodes::rescale(const Maxima& before) {
   NodeSet rescaled;
   for (std::size_t i = 0; i < normalized_.size(); ++i) {

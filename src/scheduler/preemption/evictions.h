@@ -3,7 +3,7 @@
 // Evictions: evicts victims in the background, the last one after all others, so that the preemptor
 // is not tried again while some of them are still there.
 //
-// No pod is evicted against the rules, or for a unit that does not wait for a node any more. Both
+// No pod is evicted against the rules, or for a unit that does not wait for a node. Both
 // are checked again for every victim, because API calls take time.
 //
 // The API server may refuse without limit (a webhook, a missing permission). After each refusal the
@@ -101,8 +101,8 @@ class Evictions {
   void report(const Running& running, const PodInfo& victim, bool inMemory);
 
   Handle& handle_;
-  std::unordered_map<std::string, RunningPtr> running_;   // by preemptor's uid
-  std::unordered_set<std::string> requested_;             // uids, until their objects say so
+  std::unordered_map<std::string, RunningPtr> running_;  // by preemptor's uid
+  std::unordered_set<std::string> requested_;            // uids, until their objects say so
   std::unordered_map<std::string, std::string> nodeOfTerminating_;  // node, by uid
   std::unordered_map<std::string, std::size_t> terminatingByNode_;  // how many of them, by node
   struct Refusals {

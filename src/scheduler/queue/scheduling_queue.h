@@ -57,7 +57,7 @@ class SchedulingQueue {
   // Starts the timers.
   void start();
 
-  // Follow the pod's object: it has appeared, changed, or needs no node any more.
+  // Follow the pod's object: it has appeared, changed, or does not need a node.
   void add(const PodPtr& pod);
   void update(const PodPtr& before, const PodPtr& after);
   void remove(const PodPtr& pod);

@@ -367,7 +367,7 @@ TEST(SchedulingQueue, a_held_member_is_handed_out_with_its_group_once_its_gate_i
   ASSERT_EQ(others.size(), 1u);
   EXPECT_EQ(f.queue->counts().gated, 0u);
   EXPECT_TRUE(others.front().firstReady) << "its latency is measured from here";
-  // Nothing holds it back any more: refused, it waits like any other.
+  // Nothing delays it now: refused, it waits like any other.
   f.popped = others.front();
   f.reject({"Fit"});
   EXPECT_EQ(f.queue->placeOf(held->uid()), QueuePlace::Unschedulable);

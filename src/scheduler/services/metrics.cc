@@ -144,7 +144,7 @@ struct Metrics::Impl {
                     "[ALPHA] Members of gang groups that were not bound, by reason and phase");
   Family<Counter>& batchTakenBack =
       counterFamily(registry, "scheduler_batch_assumed_pods_cleanup_total",
-                    "[ALPHA] Members whose places were taken back with their group, by reason");
+                    "[ALPHA] Members whose places were reverted with their group, by reason");
   Family<Histogram>& jobPreemptions =
       histogramFamily(registry, "scheduler_job_preemption_duration_seconds",
                       "Time to find out who would have to leave for a gang, by gang and result");

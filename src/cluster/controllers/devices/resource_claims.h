@@ -47,7 +47,7 @@ class ResourceClaimController {
   // name, or "" if there is nothing to report.
   Task<Result<std::string>> provideClaim(PodPtr pod, const api::PodResourceClaim& entry);
   Task<Result<>> reserve(PodPtr pod);
-  // True if the consumer is a pod that does not need the claim any more.
+  // True if the consumer is a pod that does not need the claim.
   Task<Result<bool>> isGone(ClaimPtr claim, const api::ResourceClaimConsumerReference& consumer);
   // Writes the status, then removes the finalizer if there is no allocation.
   Task<Result<>> release(ClaimPtr claim,

@@ -91,7 +91,7 @@ TEST_F(PodVolumesTest, ObjectsBecomeFilesAndStayAsTheyAre) {
   changed.clear();
   cluster.patch<api::ConfigMap>("cm", "data: {mode: fast}");
   cluster.loop.advance(1s);
-  EXPECT_TRUE(changed.empty()) << "nobody uses it any more";
+  EXPECT_TRUE(changed.empty()) << "no pod uses it";
 }
 
 TEST_F(PodVolumesTest, WhatIsMissingIsSaidAndHeardOfWhenItComes) {

@@ -109,7 +109,7 @@ void CpusetHook::prepare(const States& states, HookUpdates& updates) {
   if (states.slo() && !pools_->shared.empty()) addApplications(states, updates);
 }
 
-// An application that NodeSLO does not name any more gets all CPUs of its parent cgroup.
+// An application that was removed from the NodeSLO gets all CPUs of its parent cgroup.
 void CpusetHook::addApplications(const States& states, HookUpdates& updates) {
   const auto set = [&](const std::string& dir, const CpuSet& cpus) {
     updates.qos.push_back({CgroupFile::CpusetCpus, dir, cpus.toString(), "CPUSetAllocator"});

@@ -95,7 +95,7 @@ std::string_view resultOf(const Status& status) {
 constexpr int kMaxPlans = 5;
 
 // The members that may not preempt (preemptionPolicy Never) and that the plan puts on nodes with
-// victims. The gang cannot start that way, so the evictions for its other members would be in vain.
+// victims. The gang cannot start that way, so the evictions for its other members would not help.
 std::vector<PodPtr> displacedMembers(const JobPlan& plan) {
   std::vector<PodPtr> kept;
   for (const JobPlan::Place& place : plan.places)
@@ -180,7 +180,7 @@ JobPlacer JobPreemption::placerFor(const PodInfo& pod, const Members& members) {
         needed[i] = false;
       }
     NetworkRequest request{*cycles_.gangs().networkOf(*gang), pods, std::move(needed),
-                        cycles_.nodeOfMember(*gang), [&](NodeId node) { return -cost(node); }};
+                           cycles_.nodeOfMember(*gang), [&](NodeId node) { return -cost(node); }};
     NetworkPlacement::Answer answer = placement_->plan(request);
     if (answer.plans.empty()) return fail(ErrorCode::NotFound, answer.status.message());
     return std::move(answer.plans.front());
@@ -246,7 +246,7 @@ PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& diag
   PostFilterResult result = preemptForAll(pod, diagnosis);
   if (Observer* observer = handle_.observer())
     observer->jobPreempted(job, resultOf(result.status), handle_.executor().steadyNow() - since);
-  // Victims for one member alone would be evicted in vain.
+  // Victims for one member alone would be evicted without effect.
   if (result.status.code == Code::Unschedulable && gang && !cycles_.gangs().free(*gang))
     result.status.code = Code::UnschedulableAndUnresolvable;
   return result;

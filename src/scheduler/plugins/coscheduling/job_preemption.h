@@ -19,7 +19,7 @@
 //
 // Without enablePreemption, the profile's other PostFilter plugins preempt for that one member.
 // They are not called if the plan shows that the gang could not be placed even without all possible
-// victims, because evictions for one member would be in vain. The victims that they choose must
+// victims, because evictions for one member would not help. The victims that they choose must
 // leave free resources for the other members (worth), with this member on its node: the others are
 // placed as in that plan, or if this fails, by a new plan. The other plugins always act for pods
 // that are not in a gang.
@@ -45,7 +45,7 @@ class JobPreemption {
 
   // PostFilter with enablePreemption.
   PostFilterResult preempt(const PodPtr& pod, const Diagnosis& diagnosis);
-  // PostFilter without it: unresolvable if preemption for this member would be in vain.
+  // PostFilter without it: unresolvable if preemption for this member would not help.
   PostFilterResult checkHelps(const PodPtr& pod, const Diagnosis& diagnosis);
   // Success if no member of the pod's gang waits for victims whose eviction is not requested yet.
   // All members wait for these, because a gang that is tried without one of its members is refused

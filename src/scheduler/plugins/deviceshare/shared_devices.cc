@@ -1,7 +1,7 @@
 // DeviceTable's part of SharedDevices: the identities of a node's devices, and which of the devices
 // resource claims have.
 //
-// A device in use keeps its identity when the Device object does not list it any more. After a
+// A device in use keeps its identity when the Device object does not list it. After a
 // restart the identity is in the annotations of the pods, as the id of the device.
 
 #include <algorithm>

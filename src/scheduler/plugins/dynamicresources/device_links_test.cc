@@ -313,7 +313,7 @@ TEST_F(BothWorlds, a_device_in_use_keeps_its_identity_when_objects_vanish) {
   publish(sliceOf("n", {{"gpu-0", uuid("GPU-7"), ""}, {"gpu-1", uuid("GPU-1"), ""}}));
   EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kUnschedulable + kClaimed);
   publish(slice);
-  // koordlet does not list the GPU any more.
+  // koordlet does not list the GPU.
   set("n", gpus(1));
   EXPECT_EQ(answer(claiming("d"), "n"), kGiven);
   erase("n");

@@ -54,7 +54,7 @@ TEST_F(Extended, nodes_without_a_device_plugin_need_devices) {
   EXPECT_EQ(filter(aPod("q").request(kResource, "1").request("example.com/other", "1"), "n2"),
             kUnresolvable + "cannot fit resource");
   stores.of<api::DeviceClass>().set(gpuClass());
-  EXPECT_EQ(filter(pod("p", "3"), "n3"), "") << "no class backs the resource any more";
+  EXPECT_EQ(filter(pod("p", "3"), "n3"), "") << "no class backs the resource";
 }
 
 TEST_F(Extended, a_pod_may_have_claims_as_well) {

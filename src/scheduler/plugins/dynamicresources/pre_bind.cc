@@ -4,7 +4,7 @@
 //
 // The process may be killed after any write. A finalizer without an allocation is harmless. A claim
 // that is allocated for a pod that is not bound is found allocated in the next attempt, and
-// PostFilter releases it if the pod does not fit there any more.
+// PostFilter releases it if the pod does not fit there.
 
 #include <fmt/format.h>
 

@@ -161,7 +161,7 @@ void Quotas::noteDeletion(const std::shared_ptr<const api::ElasticQuota>& last) 
        fmt::format("metadata.name: quota {} is gone while pods belong to it; {}",
                    last->metadata.name,
                    defaultQuota_ ? fmt::format("they count in {} now", model::kDefaultQuota)
-                                 : std::string("they are not limited any more"))});
+                                 : std::string("they are not limited"))});
 }
 
 void Quotas::count(const std::string& name, Known& known) {

@@ -202,7 +202,7 @@ Hint InterPodAffinity::onPod(const PodInfo& pod, const ClusterEvent& event) cons
     return matchesAny(terms.antiAffinity, other) ||
            (other.terms && matchesAny(other.terms->antiAffinity, pod));
   };
-  // If no pod matches its affinity any more, it may be the first of its group; kube-scheduler does
+  // If no pod matches its affinity, it may be the first of its group; kube-scheduler does
   // not wake it.
   const auto wantedLikeItself = [&](const PodInfo& other) {
     return matchesAll(terms.affinity, other) && matchesAll(terms.affinity, pod);

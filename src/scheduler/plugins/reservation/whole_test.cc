@@ -178,7 +178,7 @@ TEST(ReservationScheduling, expires_also_before_it_had_a_node) {
   EXPECT_EQ(f.status("forever").phase, "Available");
   f.node(aNode("big").allocatable("cpu", "16"));
   f.run(1min);
-  EXPECT_EQ(f.status("waiting").phase, "Failed") << "it is not in the queue any more";
+  EXPECT_EQ(f.status("waiting").phase, "Failed") << "it is not in the queue";
   f.run(23h);
   EXPECT_TRUE(f.reservations.contains("placed"));
   f.run(2h);

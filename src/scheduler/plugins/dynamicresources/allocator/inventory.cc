@@ -43,7 +43,7 @@ void Inventory::setSlice(const SlicePtr& before, const SlicePtr& after) {
   };
   if (before) invalidate(poolOf(before));
   if (after && (!before || poolOf(after) != poolOf(before))) invalidate(poolOf(after));
-  // The pool may have no slice of the nodes of `before` any more.
+  // The pool may have no slice of the nodes of `before`.
   bool anyShared = false;
   for (const SlicePtr& slice : {before, after}) {
     if (!slice) continue;

@@ -6,7 +6,7 @@
 // requests, alternatives and devices is the result, as in kube-scheduler, so that drivers influence
 // the choice by the order of their devices.
 //
-// Trying devices in order, and taking back the last one when no further device fits, finds that
+// Trying devices in order, and reverting the last one when no further device fits, finds that
 // solution. In nearly all cases the first try works, so the quick search does only that, and
 // evaluates selectors of no device that it does not try. But the number of combinations grows
 // exponentially: six GPUs of five that are free fail only after all subsets
@@ -375,7 +375,7 @@ bool Search::take(std::uint32_t device, std::size_t request, bool must) {
   return true;
 }
 
-// Takes back the last pick.
+// Reverts the last pick.
 void Search::release() {
   const Pick pick = std::move(picks_.back());
   picks_.pop_back();

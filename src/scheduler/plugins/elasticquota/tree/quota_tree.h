@@ -110,7 +110,7 @@ class QuotaTree {
  public:
   struct Settings {
     bool scaleMin = true;
-    bool guarantee = false;  // redistribution does not take back what was allocated
+    bool guarantee = false;  // redistribution does not reduce what was allocated
   };
   static constexpr QuotaId kRoot = 0;
 

@@ -121,7 +121,8 @@ Reconciler::Outcome Reconciler::waitWithReason(Work* work, std::string why) {
   return Outcome::wait();
 }
 
-// The watch's state of the Reservation may be outdated, and the pod must not be evicted without a new place.
+// The watch's state of the Reservation may be outdated, and the pod must not be evicted without a
+// new place.
 Reconciler::Step Reconciler::verifyReservation(Work* work) {
   if (!work->reservation) co_return Outcome::proceed();
   const api::ObjectKey key{"", work->reservationName()};

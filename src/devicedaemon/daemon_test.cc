@@ -242,8 +242,8 @@ TEST(DeviceSettings, FlagsOfTheFileAndTheEnvironment) {
   Settings settings;
   ASSERT_TRUE(
       applyFile("version: v1\nflags:\n  kdd:\n    oneshot: true\n    sleepInterval: 30s\n"
-               "    printsOutputFile: /a\n",
-               settings));
+                "    printsOutputFile: /a\n",
+                settings));
   EXPECT_TRUE(settings.oneshot);
   EXPECT_EQ(settings.interval, 30s);
   EXPECT_EQ(settings.output, "/a");

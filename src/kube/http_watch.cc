@@ -84,8 +84,8 @@ class EventSplitter {
 // the sink may destroy the watch in any of its calls.
 class HttpWatch::Running : public std::enable_shared_from_this<Running> {
  public:
-  Running(net::HttpTransport& transport, Executor& executor, std::string requestText, WatchSink sink,
-          std::function<void(int status)> onAnswer)
+  Running(net::HttpTransport& transport, Executor& executor, std::string requestText,
+          WatchSink sink, std::function<void(int status)> onAnswer)
       : transport_(transport),
         executor_(executor),
         requestText_(std::move(requestText)),
@@ -145,7 +145,8 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
       const auto event = events_.take(bytes);
       if (events_.tooLong()) {
         stream_.reset();
-        return close({ErrorCode::RequestEntityTooLarge, requestText_ + ": an event is too long", {}});
+        return close(
+            {ErrorCode::RequestEntityTooLarge, requestText_ + ": an event is too long", {}});
       }
       if (event && !event->empty()) sink_.onEvent(*event);
     }
@@ -156,7 +157,8 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
     if (!result) return close(std::move(result.error()));
     if (!good()) return close(errorOf(response_, requestText_));
     if (events_.inside()) {
-      return close({ErrorCode::Unavailable, requestText_ + ": the watch ended inside an event", {}});
+      return close(
+          {ErrorCode::Unavailable, requestText_ + ": the watch ended inside an event", {}});
     }
     close({});
   }
@@ -177,10 +179,10 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
 };
 
 HttpWatch::HttpWatch(net::HttpTransport& transport, Executor& executor,
-                     Task<Result<net::HttpRequest>> request, std::string requestText, WatchSink sink,
-                     std::function<void(int status)> onAnswer)
-    : running_(std::make_shared<Running>(transport, executor, std::move(requestText), std::move(sink),
-                                         std::move(onAnswer))) {
+                     Task<Result<net::HttpRequest>> request, std::string requestText,
+                     WatchSink sink, std::function<void(int status)> onAnswer)
+    : running_(std::make_shared<Running>(transport, executor, std::move(requestText),
+                                         std::move(sink), std::move(onAnswer))) {
   tasks_.spawn(Running::start(running_, std::move(request)));
 }
 

@@ -5,7 +5,7 @@
 namespace koord::runtimeproxy {
 
 Task<std::optional<std::string>> callPodHooks(Dispatcher& dispatcher, HookType type, PodRecord& pod,
-                                             PodResources resources, SteadyTime deadline) {
+                                              PodResources resources, SteadyTime deadline) {
   const Dispatcher::Exchange exchange{
       [&pod] { return pod.info.SerializeAsString(); },
       [&pod, resources](const std::string& bytes) {
@@ -21,8 +21,8 @@ Task<std::optional<std::string>> callPodHooks(Dispatcher& dispatcher, HookType t
 }
 
 Task<std::optional<std::string>> callContainerHooks(Dispatcher& dispatcher, HookType type,
-                                                   ContainerRecord& container,
-                                                   SteadyTime deadline) {
+                                                    ContainerRecord& container,
+                                                    SteadyTime deadline) {
   const Dispatcher::Exchange exchange{[&container] { return container.info().SerializeAsString(); },
                                       [&container](const std::string& bytes) {
                                         runtimehook::ContainerResourceHookResponse answer;

@@ -13,8 +13,9 @@ namespace koord::runtimeproxy {
 enum class PodResources { Fixed, Changeable };
 
 Task<std::optional<std::string>> callPodHooks(Dispatcher& dispatcher, HookType type, PodRecord& pod,
-                                             PodResources resources, SteadyTime deadline);
+                                              PodResources resources, SteadyTime deadline);
 Task<std::optional<std::string>> callContainerHooks(Dispatcher& dispatcher, HookType type,
-                                                   ContainerRecord& container, SteadyTime deadline);
+                                                    ContainerRecord& container,
+                                                    SteadyTime deadline);
 
 }  // namespace koord::runtimeproxy

@@ -70,8 +70,8 @@ Task<Verdict> Interceptor::runPod(Intercepted& call, std::string_view message,
   call.hooks = !skip_.appliesTo(call.pod);
   if (!call.hooks || !dispatcher_.wants(HookType::PreRunPodSandbox)) co_return Verdict{};
   const std::string before = call.pod.info.SerializeAsString();
-  auto asking =
-      callPodHooks(dispatcher_, HookType::PreRunPodSandbox, call.pod, PodResources::Fixed, deadline);
+  auto asking = callPodHooks(dispatcher_, HookType::PreRunPodSandbox, call.pod, PodResources::Fixed,
+                             deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
   if (call.pod.info.SerializeAsString() == before) co_return Verdict{};
@@ -126,7 +126,7 @@ Task<Verdict> Interceptor::updateContainer(Intercepted& call, std::string_view m
   if (call.hooks && wanted) {
     const std::string before = call.container.own.SerializeAsString();
     auto asking = callContainerHooks(dispatcher_, HookType::PreUpdateContainerResources,
-                                    call.container, deadline);
+                                     call.container, deadline);
     auto refusal = co_await asking;
     if (refusal) co_return Verdict{std::move(refusal), {}};
     changed = call.container.own.SerializeAsString() != before;
@@ -209,7 +209,7 @@ Task<void> Interceptor::after(Intercepted& call, const net::GrpcReply& reply, St
   if (call.hooks && (reply || call.method != CriMethod::StartContainer)) {
     if (call.method == CriMethod::StopPodSandbox) {
       auto asking = callPodHooks(dispatcher_, HookType::PostStopPodSandbox, call.pod,
-                                PodResources::Fixed, deadline);
+                                 PodResources::Fixed, deadline);
       co_await asking;
     } else if (call.method == CriMethod::StartContainer) {
       auto asking =

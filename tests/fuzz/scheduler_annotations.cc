@@ -139,7 +139,8 @@ void devices(std::string_view input) {
   (void)templates.set(input);
   if (const auto given = parseAllocatedDevices(input)) {
     // What is read and written again is the same, and counting it leaves no trace.
-    const auto again = parseAllocatedDevices(toJson(describeAllocatedDevices(*given, DeviceInventory())));
+    const auto again =
+        parseAllocatedDevices(toJson(describeAllocatedDevices(*given, DeviceInventory())));
     check(again && *again == *given, "devices are written as they were read");
     DeviceUse use;
     use.add(*given);

@@ -34,7 +34,7 @@ inline constexpr const char* kDaemonHashLabel = "controller-revision-hash";
 struct DaemonPods {
   std::map<std::string, std::vector<PodPtr>> byNode;
   std::set<std::string> terminating;  // nodes with a terminating pod
-  std::set<std::string> hashes;   // of the templates of the pods
+  std::set<std::string> hashes;       // of the templates of the pods
 };
 // The pods of a set by their node, also before the scheduler has bound them.
 DaemonPods sortByNode(std::vector<PodPtr> pods);

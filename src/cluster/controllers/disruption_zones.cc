@@ -61,7 +61,8 @@ std::optional<Duration> DisruptionZones::waitFor(const api::Node& node, SteadyTi
   Zone& zone = zones_[zoneOf(node)];
   const auto pause = pauseOf(zone);
   if (allFail() || !pause) return kRetryDelay;
-  if (zone.last && now < *zone.last + *pause) return std::min(*zone.last + *pause - now, kRetryDelay);
+  if (zone.last && now < *zone.last + *pause)
+    return std::min(*zone.last + *pause - now, kRetryDelay);
   zone.last = now;
   return std::nullopt;
 }

@@ -282,7 +282,8 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     auto removing = runtime_.removeContainer(id);
     auto removed = co_await removing;
     if (!removed) log::v(2, "{}", removed.error().message);
-    for (auto* ids : {&entries_.at(uid).unhealthy, &entries_.at(uid).preStopStarted}) ids->erase(id);
+    for (auto* ids : {&entries_.at(uid).unhealthy, &entries_.at(uid).preStopStarted})
+      ids->erase(id);
     entries_.at(uid).terminationMessages.erase(id);
     entries_.at(uid).stopping.erase(id);
   }

@@ -97,7 +97,7 @@ class HostNode {
     std::set<std::string> preStopStarted;
     std::set<std::string> unhealthy;
     std::map<std::string, std::string> terminationMessages;
-    std::map<std::string, int> lastGoodRun;                  // see planPod
+    std::map<std::string, int> lastGoodRun;  // see planPod
     bool hasCgroup = false;
     bool stale = false;           // a container started since the last list
     std::uint64_t startedAt = 0;  // when stale: lists up to this number do not show it

@@ -288,10 +288,10 @@ json::object MigrationControllerArgs::document() const {
   out["arbitrationArgs"] =
       json::object{{"enabled", arbitration}, {"interval", formatDuration(arbitrationInterval)}};
   json::object document{{"enabled", landing.enabled},
-                    {"leaseNamespace", landing.leaseNamespace},
-                    {"leaseName", landing.leaseName},
-                    {"port", landing.port},
-                    {"noReturnPeriod", formatDuration(landing.noReturnPeriod)}};
+                        {"leaseNamespace", landing.leaseNamespace},
+                        {"leaseName", landing.leaseName},
+                        {"port", landing.port},
+                        {"noReturnPeriod", formatDuration(landing.noReturnPeriod)}};
   if (!landing.caFile.empty()) document["caFile"] = landing.caFile;
   if (!landing.schedulerURL.empty()) document["schedulerURL"] = landing.schedulerURL;
   out["landing"] = std::move(document);

@@ -36,7 +36,7 @@ class FutileMoves {
     Duration took{};
   };
   const Jobs& jobs_;
-  FailedMove unseen_;         // the last job whose Reservation was not handled
+  FailedMove unseen_;  // the last job whose Reservation was not handled
   WallTime seenAt_{};  // when a Reservation was last handled
 };
 

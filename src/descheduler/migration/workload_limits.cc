@@ -26,9 +26,10 @@ std::int64_t limitFor(std::int64_t replicas, const std::optional<NumberOrPercent
   if (replicas <= 0) return 0;
   std::int64_t limit = 1;
   if (configured) {
-    limit = configured->percent
-                ? static_cast<std::int64_t>(static_cast<__int128>(configured->number) * replicas / 100)
-                : configured->number;
+    limit =
+        configured->percent
+            ? static_cast<std::int64_t>(static_cast<__int128>(configured->number) * replicas / 100)
+            : configured->number;
     limit = std::max<std::int64_t>(limit, 1);
   } else if (replicas >= 4) {
     limit = std::max<std::int64_t>(replicas > 10 ? replicas / 10 : 0, 2);

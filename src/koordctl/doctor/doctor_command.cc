@@ -155,8 +155,8 @@ Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterState* 
   co_return Result<>{};
 }
 
-Task<void> runReading(kube::HttpApi* api, Examination which, ClusterState* state,
-                      Result<>* result, EventLoop* loop) {
+Task<void> runReading(kube::HttpApi* api, Examination which, ClusterState* state, Result<>* result,
+                      EventLoop* loop) {
   auto reading = readCluster(api, which, state);
   *result = co_await reading;
   loop->stop();

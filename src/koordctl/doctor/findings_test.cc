@@ -198,7 +198,7 @@ TEST(Doctor, AGateWithoutItsSectionIsToldOf) {
   EXPECT_THAT(offIn(state), testing::IsEmpty());
   state.sloConfig->data["cpu-normalization-config"] = R"({"defaultRatio": 1.0})";
   EXPECT_THAT(offIn(state), testing::ElementsAre("CPU quotas by the ratio of the node's model",
-                                                   "the recommended profile"));
+                                                 "the recommended profile"));
 }
 
 TEST(Doctor, OddConfigurationsAreNoReasonToFail) {

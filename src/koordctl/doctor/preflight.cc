@@ -30,8 +30,7 @@ std::optional<int> minorOf(std::string_view version) {
 Finding versionOf(const ClusterState& state) {
   const auto minor = minorOf(state.version);
   if (!minor)
-    return {Level::Warning,
-            fmt::format("the API server says its version is \"{}\"", state.version),
+    return {Level::Warning, fmt::format("the API server says its version is \"{}\"", state.version),
             "Kubernetes 1.22 or newer is needed; this does not look like a version of it."};
   if (*minor < kOldestMinor)
     return {Level::Problem, fmt::format("Kubernetes {} is too old", state.version),

@@ -13,10 +13,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kDirInterval = 1s;            // how often to look for new directories
+constexpr Duration kDirInterval = 1s;      // how often to look for new directories
 constexpr Duration kCheckInterval = 10ms;  // how often to check whether a list is complete
-constexpr Duration kRefill = 50ms;        // one more list is allowed
-constexpr int kBurst = 10;                // lists
+constexpr Duration kRefill = 50ms;         // one more list is allowed
+constexpr int kBurst = 10;                 // lists
 
 // Returns true if kubelet read the pod from a file or a URL: it knows such pods without the API
 // server.
@@ -206,10 +206,12 @@ Task<void> PodPoller::loop() {
   for (bool again = false;;) {
     auto syncing = sync(again);
     co_await syncing;
-    const SteadyTime next = executor_.steadyNow() + (states_.podsSynced() ? interval_ : kDirInterval);
+    const SteadyTime next =
+        executor_.steadyNow() + (states_.podsSynced() ? interval_ : kDirInterval);
     again = false;
     while (!again && executor_.steadyNow() < next) {
-      auto pause = sleepFor(executor_, std::min<Duration>(kDirInterval, next - executor_.steadyNow()));
+      auto pause =
+          sleepFor(executor_, std::min<Duration>(kDirInterval, next - executor_.steadyNow()));
       co_await pause;
       again = early < 3 && !podDirsExcept(knownDirs()).empty();
     }

@@ -104,7 +104,7 @@ std::optional<std::string> checkQosAndPriority(const api::Pod& pod, const api::P
   const PriorityClass priorityClass = model::rawPriorityClass(pod);
   const api::ResourceList requests = model::podRequests(pod);
   const bool requestsBatch = !model::amountOf(requests, model::kBatchCpu).isZero() ||
-                            !model::amountOf(requests, model::kBatchMemory).isZero();
+                             !model::amountOf(requests, model::kBatchMemory).isZero();
   if (requestsBatch && qos != Qos::BE)
     problems.push_back(
         fmt::format("labels.{}: Required value: must specify koordinator QoS BE with koordinator "

@@ -118,7 +118,7 @@ Task<std::optional<std::string>> DockerInterceptor::runPod(DockerCall& call, jso
   if (!call.hooks) co_return std::nullopt;
   const PodRecord before = call.pod;
   auto asking = callPodHooks(dispatcher_, HookType::PreRunPodSandbox, call.pod,
-                            PodResources::Changeable, deadline);
+                             PodResources::Changeable, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return refusal;
   changeResources(before.info.resources(), call.pod.info.resources(), body);
@@ -156,7 +156,7 @@ Task<Verdict> DockerInterceptor::update(DockerCall& call, std::string_view body,
   const auto asked = call.container.own;
   const std::string before = call.container.own.container_resources().SerializeAsString();
   auto asking = callContainerHooks(dispatcher_, HookType::PreUpdateContainerResources,
-                                  call.container, deadline);
+                                   call.container, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
   const bool changed = call.container.own.container_resources().SerializeAsString() != before;
@@ -195,7 +195,7 @@ Task<void> DockerInterceptor::after(DockerCall& call, int status, std::string_vi
   } else if (method == DockerMethod::Stop) {
     if (call.hooks && call.ofPod) {
       auto asking = callPodHooks(dispatcher_, HookType::PostStopPodSandbox, call.pod,
-                                PodResources::Fixed, deadline);
+                                 PodResources::Fixed, deadline);
       co_await asking;
     } else if (call.hooks) {
       auto asking =

@@ -35,10 +35,10 @@ struct Attempt {
   std::size_t waiting = 0;
   // Members of its group that had a node in the try in which this one found none.
   Cluster::PodsOnNodes membersWithNode;
-  bool permitted = true;                      // false: Permit rejected its last node
-  std::shared_ptr<GroupBinding> together;     // set when its group's bindings begin
-  std::string_view phase;                     // of its binding cycle
-  bool gone = false;                          // deleted meanwhile: its resources are released
+  bool permitted = true;                           // false: Permit rejected its last node
+  std::shared_ptr<GroupBinding> together;          // set when its group's bindings begin
+  std::string_view phase;                          // of its binding cycle
+  bool gone = false;                               // deleted meanwhile: its resources are released
   std::shared_ptr<const api::Pod> boundElsewhere;  // the unit as another scheduler has bound it
 };
 

@@ -225,7 +225,7 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
 // Resources for one member come in addition to those of the others, so these stay on their nodes
 // while a plugin searches. A plugin that preempts for the whole group handles all of them itself.
 PostFilterResult Scheduler::callPostFilter(const Extension<PostFilterPlugin>& plugin,
-                                          Attempt& attempt, const Diagnosis& diagnosis) {
+                                           Attempt& attempt, const Diagnosis& diagnosis) {
   const Profile& profile = attempt.profile->profile();
   std::optional<Cluster::Transaction> whatIf;
   if (!attempt.membersWithNode.empty() && plugin.name != profile.groupsName) {

@@ -141,7 +141,7 @@ class Scheduler {
                                  std::optional<Nomination> promise = std::nullopt);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
   PostFilterResult callPostFilter(const Extension<PostFilterPlugin>& plugin, Attempt& attempt,
-                                 const Diagnosis& diagnosis);
+                                  const Diagnosis& diagnosis);
 
   // auditing.cc
   void startAudit();

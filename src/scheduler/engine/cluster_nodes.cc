@@ -106,8 +106,9 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
       runGuarded("a listener", "a node", [&] { listener->nodeChanging(id); });
   }
   const bool relabelled = !before || before->metadata.labels != after.metadata.labels;
-  const bool notifies = relabelled || !sameAnnotations(nodeAnnotations_, before->metadata.annotations,
-                                                   after.metadata.annotations);
+  const bool notifies =
+      relabelled ||
+      !sameAnnotations(nodeAnnotations_, before->metadata.annotations, after.metadata.annotations);
   if (notifies && before)
     for (auto* listener : listeners_)
       runGuarded("a listener", "a node", [&] { listener->nodeChanging(id); });

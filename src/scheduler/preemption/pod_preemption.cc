@@ -119,7 +119,7 @@ Status PodPreemption::checkHelpfulness(const PodPtr& pod, const Candidate& candi
 }
 
 PostFilterResult PodPreemption::execute(const PodPtr& pod,
-                                         std::span<const Candidate* const> candidates) {
+                                        std::span<const Candidate* const> candidates) {
   std::vector<const Candidate*> left(candidates.begin(), candidates.end());
   Status unhelpful;
   for (int judged = 0; !left.empty() && judged < kMaxJudged; ++judged) {

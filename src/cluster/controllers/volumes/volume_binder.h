@@ -71,7 +71,8 @@ class VolumeBinder {
   kube::Informer<api::PersistentVolume>& volumes_;
   kube::Informer<api::StorageClass>& classes_;
   kube::EventRecorder& events_;
-  std::map<std::string, std::string> lastEvents_;  // by claim uid: the last event, not repeated in a row
+  std::map<std::string, std::string>
+      lastEvents_;  // by claim uid: the last event, not repeated in a row
   kube::WorkQueue queue_;
 };
 

@@ -48,7 +48,7 @@ void requireOrder(Fields& fields, std::string_view name, const Percentages& less
 
 // Notes prod thresholds without effect: the node exceeds the threshold of all pods first.
 void noteProdThresholdsWithoutEffect(const Fields& fields, const NodePool& pool,
-                            std::vector<std::string>& notes) {
+                                     std::vector<std::string>& notes) {
   compareOrder("prodHighThresholds", pool.prodHigh, "highThresholds", pool.high,
                [&](const std::string& at, const std::string&) {
                  notes.push_back(fmt::format(

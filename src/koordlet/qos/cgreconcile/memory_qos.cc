@@ -155,8 +155,8 @@ Values podValues(const api::MemoryQOS& qos, const Demand& demand) {
   protect(qos, demand.request, values);
   std::optional<std::int64_t> size;
   if (qos.pageCacheLimitSize) {
-    size =
-        demand.limit > 0 ? std::min(*qos.pageCacheLimitSize, demand.limit) : *qos.pageCacheLimitSize;
+    size = demand.limit > 0 ? std::min(*qos.pageCacheLimitSize, demand.limit)
+                            : *qos.pageCacheLimitSize;
   } else if (qos.pageCacheLimitPercent && demand.limit > 0) {
     size = share(demand.limit, *qos.pageCacheLimitPercent);
   }

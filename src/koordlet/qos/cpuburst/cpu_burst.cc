@@ -220,8 +220,8 @@ void CpuBurst::applyQuota(Planned& planned) {
     // The runtime creates a container with the nominal quota. Our quota can equal it only where it
     // is the maximum that burst allows; there a container is taken as new at most once.
     const bool atNominal = base < nominal && *current == nominal &&
-                        (normalized_.insert(container.id).second ||
-                         nominal != cpuburst::maxQuota(base, planned.strategy));
+                           (normalized_.insert(container.id).second ||
+                            nominal != cpuburst::maxQuota(base, planned.strategy));
     const std::int64_t from = atNominal ? base : *current;
     const std::int64_t next = cpuburst::nextQuota(step, from, base, planned.strategy);
     const bool moved = next != *current && stepQuota(*planned.pod, container, *current, next);

@@ -98,7 +98,7 @@ Task<Result<>> Evictor::kill(std::shared_ptr<const api::Pod> pod) {
 }
 
 void Evictor::reportAttempt(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome,
-                   bool killed) {
+                            bool killed) {
   const api::ObjectKey key = api::keyOf(pod.metadata);
   const std::string message =
       fmt::format("trigger by koordlet feature {}, kill pod: {}", task.feature, pod.metadata.name);
@@ -171,7 +171,8 @@ Task<EvictionResult> Evictor::evict(std::vector<EvictionTask> tasks) {
   co_return result;
 }
 
-void EvictionResult::reportInto(WallTime now, std::string& lastEviction, std::string& reason) const {
+void EvictionResult::reportInto(WallTime now, std::string& lastEviction,
+                                std::string& reason) const {
   if (!evicted.empty()) {
     const std::string pods = fmt::format("{}", fmt::join(evicted, ", "));
     lastEviction = fmt::format("{} {}", formatTime(now), pods);

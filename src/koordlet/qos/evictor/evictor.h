@@ -67,7 +67,8 @@ class Evictor {
   Task<std::vector<std::string>> runningContainers(std::shared_ptr<const api::Pod> pod);
   // Kills the pod's containers; an error if none could be killed, so that nothing is released.
   Task<Result<>> kill(std::shared_ptr<const api::Pod> pod);
-  void reportAttempt(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome, bool killed);
+  void reportAttempt(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome,
+                     bool killed);
 
   kube::Api& api_;
   Executor& executor_;

@@ -136,9 +136,8 @@ std::optional<CapacityShortage> CapacitySums::firstShortage(const CapacityNeed& 
     if (there < needed) found = CapacityShortage{id, false, needed, there, empty};
   });
   if (found || need.pods <= 0) return found;
-  const std::int64_t there =
-      freeSum(sumOf(0), cluster_.allowedPods(), empty ? nothing : cluster_.podCount(), others.pods,
-              need.pods);
+  const std::int64_t there = freeSum(sumOf(0), cluster_.allowedPods(),
+                                     empty ? nothing : cluster_.podCount(), others.pods, need.pods);
   if (there < need.pods) found = CapacityShortage{0, true, need.pods, there, empty};
   return found;
 }

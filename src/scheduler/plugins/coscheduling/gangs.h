@@ -170,7 +170,7 @@ class Gangs {
   std::vector<std::function<void(const std::string& id)>> listeners_;
   std::set<std::string> checks_;
   std::unordered_set<std::string> satisfied_;  // groups of which a member has had a node
-  std::unordered_set<std::string> activated_;       // satisfied groups whose members were activated
+  std::unordered_set<std::string> activated_;  // satisfied groups whose members were activated
   // False after destruction; posted callbacks check it first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

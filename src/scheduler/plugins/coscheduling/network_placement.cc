@@ -251,7 +251,8 @@ NetworkPlacement::Answer NetworkPlacement::plan(const NetworkRequest& request) {
   }
   network_.countExisting(std::string(networkSelectorOf(*request.members.front())), offers);
   if (request.score)
-    handle_.cluster().live().forEach([&](NodeId node) { offers[node].score = request.score(node); });
+    handle_.cluster().live().forEach(
+        [&](NodeId node) { offers[node].score = request.score(node); });
   Answer answer = plansFor(request, *tree, offers, *demand);
   if (!answer.plans.empty()) return answer;
 

@@ -40,7 +40,8 @@ std::string minorsText(const std::vector<AllocatedDevice>& gpus, std::string_vie
 }
 
 // Cores and units of memory; both must be present.
-Result<std::pair<std::int64_t, std::int64_t>> sharesOf(const AllocatedDevice& gpu, std::int64_t unit) {
+Result<std::pair<std::int64_t, std::int64_t>> sharesOf(const AllocatedDevice& gpu,
+                                                       std::int64_t unit) {
   if (!gpu.amounts.has(DeviceResource::GpuCore))
     return fail(ErrorCode::Invalid, "gpu core resource is required");
   const std::int64_t memory = gpu.amounts[DeviceResource::GpuMemory];
@@ -91,7 +92,8 @@ Result<> forMetax(const std::vector<AllocatedDevice>& gpus, const std::vector<st
 
 }  // namespace
 
-Result<DeviceAnnotations> wordsFor(const AllocatedDevices& given, const api::StringMap& deviceLabels,
+Result<DeviceAnnotations> wordsFor(const AllocatedDevices& given,
+                                   const api::StringMap& deviceLabels,
                                    const std::vector<std::string>& ids, WallTime now) {
   DeviceAnnotations words;
   const std::string nanos = std::to_string(

@@ -18,7 +18,8 @@ struct DeviceAnnotations {
 };
 // deviceLabels: of the node's Device, for vendor and model; ids: of the GPUs, in the order of the
 // allocation. Fails if the vendor's plugin does not support the allocation.
-Result<DeviceAnnotations> wordsFor(const AllocatedDevices& given, const api::StringMap& deviceLabels,
+Result<DeviceAnnotations> wordsFor(const AllocatedDevices& given,
+                                   const api::StringMap& deviceLabels,
                                    const std::vector<std::string>& ids, WallTime now);
 
 // A lock of a node: "2026-01-01T00:00:00Z,default,web".

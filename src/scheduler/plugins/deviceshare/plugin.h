@@ -155,7 +155,7 @@ class DeviceShare final : public Plugin,
                                              const Trial& trial) const;
   // What is left of the reservation without the pod; nullopt if it has no devices.
   std::optional<AllocatedDevices> leftOf(const PodInfo& pod, const NodeDevices& node,
-                                     const std::string& reservation) const;
+                                         const std::string& reservation) const;
 
   // reserve.cc
   std::string missingDevice(const PodInfo& pod, NodeId node, const AllocatedDevices& given) const;

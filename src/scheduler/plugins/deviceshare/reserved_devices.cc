@@ -7,8 +7,9 @@ namespace koord::scheduler {
 namespace {
 
 bool hasFunction(const AllocatedDevice& device, const AllocatedFunction& function) {
-  return std::ranges::any_of(
-      device.functions, [&](const AllocatedFunction& each) { return each.busId == function.busId; });
+  return std::ranges::any_of(device.functions, [&](const AllocatedFunction& each) {
+    return each.busId == function.busId;
+  });
 }
 
 }  // namespace
@@ -34,7 +35,8 @@ void ReservedDevices::sumUp(const std::vector<AllocatedDevice>& devices, ByMinor
     const auto [it, fresh] = sums.try_emplace(device.minor, device);
     if (fresh) continue;
     it->second.amounts.add(device.amounts);
-    for (const AllocatedFunction& function : device.functions) it->second.functions.push_back(function);
+    for (const AllocatedFunction& function : device.functions)
+      it->second.functions.push_back(function);
   }
 }
 

@@ -60,7 +60,7 @@ DeviceUse DeviceShare::useWithout(const PodInfo& pod, const NodeDevices& node) c
 }
 
 std::optional<AllocatedDevices> DeviceShare::leftOf(const PodInfo& pod, const NodeDevices& node,
-                                                const std::string& reservation) const {
+                                                    const std::string& reservation) const {
   const auto reserved = node.reserved.find(reservation);
   if (reserved == node.reserved.end() || !reserved->second.isReserved()) return std::nullopt;
   return reserved->second.without(pod.uid()).left();
@@ -150,8 +150,9 @@ std::optional<DeviceAnswer> DeviceShare::allocateAround(const PodDevices& device
   if (!answer.ok()) return answer;
   for (const DeviceType type : kDeviceTypes) {
     const Minors given = minorsOf(at(answer.given, type));
-    const bool all = std::ranges::all_of(
-        at(theirs, type), [&](const AllocatedDevice& device) { return given.contains(device.minor); });
+    const bool all = std::ranges::all_of(at(theirs, type), [&](const AllocatedDevice& device) {
+      return given.contains(device.minor);
+    });
     if (!at(answer.given, type).empty() && !all)
       return DeviceAnswer{DeviceAnswer::Outcome::Unschedulable, {kNotTheirs}, {}};
   }

@@ -86,7 +86,8 @@ class ClaimTable {
 using ClaimWriters = std::map<std::string, std::list<int>>;
 class ClaimWriteLock {
  public:
-  ClaimWriteLock(ClaimWriters& writers, const std::string& uid) : writers_(writers), claim_(writers.try_emplace(uid).first) {
+  ClaimWriteLock(ClaimWriters& writers, const std::string& uid)
+      : writers_(writers), claim_(writers.try_emplace(uid).first) {
     place_ = claim_->second.insert(claim_->second.end(), 0);
   }
   ~ClaimWriteLock() {

@@ -150,8 +150,9 @@ std::vector<DeviceNumber> DeviceLinks::claimedOn(NodeId node) {
 }
 
 bool DeviceLinks::isAllocated(NodeId node, const Link& link) const {
-  return std::ranges::any_of(
-      link.hardware, [&](DeviceNumber number) { return shared_.listed->isAllocated(node, number); });
+  return std::ranges::any_of(link.hardware, [&](DeviceNumber number) {
+    return shared_.listed->isAllocated(node, number);
+  });
 }
 
 std::vector<bool> DeviceLinks::allocatedOn(NodeId node, const dra::NodeInventory& inventory) {

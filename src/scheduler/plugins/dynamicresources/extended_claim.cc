@@ -11,7 +11,7 @@ constexpr std::string_view kNameInMemory = "<extended-resources>";
 }  // namespace
 
 std::vector<BackedResource> withoutPluginOn(const Cluster& cluster, NodeId node,
-                                      const std::vector<BackedResource>& backed) {
+                                            const std::vector<BackedResource>& backed) {
   std::vector<BackedResource> lacking;
   for (const BackedResource& resource : backed)
     if (Cluster::columnAt(cluster.allocatable(resource.id), node) == 0) lacking.push_back(resource);

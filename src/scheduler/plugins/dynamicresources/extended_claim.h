@@ -17,7 +17,7 @@ struct BackedResource {
 };
 // The resources of the list for which the node has no device plugin. `node` must exist.
 std::vector<BackedResource> withoutPluginOn(const Cluster& cluster, NodeId node,
-                                      const std::vector<BackedResource>& backed);
+                                            const std::vector<BackedResource>& backed);
 
 struct ExtendedClaim {
   std::shared_ptr<const api::ResourceClaim> claim;

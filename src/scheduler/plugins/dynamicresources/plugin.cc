@@ -599,10 +599,14 @@ std::vector<EventRegistration> DynamicResources::eventsToRegister() const {
       {EventResource::Pod, kUpdatePodGeneratedResourceClaim, "",
        [this](const PodInfo& pod, const ClusterEvent& event) { return hintForPod(pod, event); }},
       {EventResource::Pod, kDelete, "",
-       [this](const PodInfo&, const ClusterEvent& event) { return hintForAllocatedDevices(event); }},
+       [this](const PodInfo&, const ClusterEvent& event) {
+         return hintForAllocatedDevices(event);
+       }},
       {EventResource::Custom, kAdd | kUpdate | kDelete,
        "devices.v1alpha1.scheduling.koordinator.sh",
-       [this](const PodInfo&, const ClusterEvent& event) { return hintForAllocatedDevices(event); }},
+       [this](const PodInfo&, const ClusterEvent& event) {
+         return hintForAllocatedDevices(event);
+       }},
       {EventResource::DeviceClass, kAdd | kUpdate, "", {}},
       {EventResource::ResourceSlice, kAdd | kUpdate, "", {}}};
 }

@@ -47,8 +47,8 @@ class QuotaController {
   Handle& handle_;
   Quotas& quotas_;
   const ElasticQuotaArgs args_;
-  std::map<std::string, Written> written_;                // by quota
-  std::vector<Write> writes_;                             // pending, last first
+  std::map<std::string, Written> written_;                    // by quota
+  std::vector<Write> writes_;                                 // pending, last first
   std::map<std::string, std::vector<std::string>> reported_;  // reported problems, by quota
   std::map<std::string, SteadyTime> within_;  // when a quota was last within its runtime
   std::set<std::string> evicting_;            // uids

@@ -171,8 +171,8 @@ class Quotas {
   ElasticQuotaArgs args_;
   const bool ignoreOverhead_;
   const bool ignoreTerminating_;  // terminating pods do not count
-  const bool ignoreOverdue_;  // ... once their grace period is over
-  const bool defaultQuota_;   // pods without a quota count in the default quota
+  const bool ignoreOverdue_;      // ... once their grace period is over
+  const bool defaultQuota_;       // pods without a quota count in the default quota
   const bool manyTrees_;
   quota::QuotaTree::Settings settings_;
   KnownPods& pods_;
@@ -183,7 +183,7 @@ class Quotas {
   std::map<std::string, std::unique_ptr<NamedTree>, std::less<>> trees_;
   std::map<std::string, Known, std::less<>> known_;
   std::map<std::string, std::set<std::string>, std::less<>> bound_;  // quotas by namespace
-  std::set<std::string> terminating_;                  // uids of terminating pods that still count
+  std::set<std::string> terminating_;              // uids of terminating pods that still count
   std::set<std::string> overdue_;                  // ... and of those that do not
   std::uint64_t allocatable_ = ~std::uint64_t{0};  // version of the nodes in the totals
   std::vector<bool> everPresent_;                  // by resource: whether any node has ever had it

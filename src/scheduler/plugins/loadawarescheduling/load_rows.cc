@@ -19,7 +19,8 @@ bool resourcesWith(const LoadAmounts& numbers, LoadRows::Pair<std::size_t>& reso
   std::size_t count = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == 0) continue;
-    if (count == LoadRows::kMaxResources || numbers[i] < 0 || numbers[i] >= kSmallNumber) return false;
+    if (count == LoadRows::kMaxResources || numbers[i] < 0 || numbers[i] >= kSmallNumber)
+      return false;
     resources[1] = i;
     if (count++ == 0) resources[0] = i;
   }

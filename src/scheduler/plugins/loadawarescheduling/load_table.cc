@@ -142,7 +142,7 @@ void LoadTable::notifyReport(NodeId node, const LoadReport& report, WallTime now
 }
 
 void LoadTable::reportProblem(NodeId node, Source source, const api::ResourceType& type,
-                     const api::ObjectMeta& about, std::string text) {
+                              const api::ObjectMeta& about, std::string text) {
   if (text.empty()) {
     reportedProblems_.erase({node, source});
     return;

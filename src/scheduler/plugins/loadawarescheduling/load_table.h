@@ -91,8 +91,8 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   enum class Source : std::uint8_t { Node, Report };
   void notifyReport(NodeId node, const LoadReport& report, WallTime now);
   // Reports a problem once, and again only if it changes; "": the problem is solved.
-  void reportProblem(NodeId node, Source source, const api::ResourceType& type, const api::ObjectMeta& about,
-            std::string text);
+  void reportProblem(NodeId node, Source source, const api::ResourceType& type,
+                     const api::ObjectMeta& about, std::string text);
 
   Handle& handle_;
   Cluster& cluster_;

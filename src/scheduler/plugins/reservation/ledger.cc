@@ -51,7 +51,8 @@ void ReservationLedger::dropUnusedEntry(const std::string& reservation) {
   if (it->second.use.pods.empty() && !it->second.use.counted()) uses_.erase(it);
 }
 
-void ReservationLedger::grantShare(Cluster& cluster, const std::string& pod, ReservationShare share) {
+void ReservationLedger::grantShare(Cluster& cluster, const std::string& pod,
+                                   ReservationShare share) {
   grantedShares_[pod] = share;
   cluster.regrant(pod, id(), grantOf(std::move(share)));
 }

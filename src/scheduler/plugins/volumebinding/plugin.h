@@ -6,8 +6,8 @@
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/volumebinding/args.h"
-#include "scheduler/plugins/volumebinding/by_node.h"
 #include "scheduler/plugins/volumebinding/assumed_volumes.h"
+#include "scheduler/plugins/volumebinding/by_node.h"
 
 namespace koord::scheduler {
 

@@ -98,7 +98,8 @@ std::vector<AllocatedId> parseAllocatedIds(std::string_view annotation) {
   return ids;
 }
 
-json::object describeAllocatedDevices(const AllocatedDevices& given, const DeviceInventory& inventory) {
+json::object describeAllocatedDevices(const AllocatedDevices& given,
+                                      const DeviceInventory& inventory) {
   std::map<std::string_view, DeviceType> types;  // in the order of their names
   for (const DeviceType type : kDeviceTypes)
     if (!at(given, type).empty()) types.emplace(nameOf(type), type);

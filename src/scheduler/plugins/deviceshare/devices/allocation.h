@@ -25,6 +25,7 @@ struct AllocatedId {
 };
 std::vector<AllocatedId> parseAllocatedIds(std::string_view annotation);
 // With the ids that the node's Device has for the devices.
-json::object describeAllocatedDevices(const AllocatedDevices& given, const DeviceInventory& inventory);
+json::object describeAllocatedDevices(const AllocatedDevices& given,
+                                      const DeviceInventory& inventory);
 
 }  // namespace koord::scheduler

@@ -275,7 +275,8 @@ Allocation::Ordered Allocation::ordered(DeviceType type, const Pcies& near) cons
 }
 
 // The free one with the lowest bus id.
-std::optional<AllocatedFunction> Allocation::functionOf(DeviceType type, const DeviceSlot& slot) const {
+std::optional<AllocatedFunction> Allocation::functionOf(DeviceType type,
+                                                        const DeviceSlot& slot) const {
   if (!slot.known) return std::nullopt;
   const auto& wanted = at(question_.functions, type);
   // If functions are requested of some devices only, the others are not restricted.

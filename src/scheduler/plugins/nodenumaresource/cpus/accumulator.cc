@@ -170,7 +170,8 @@ bool CpuAccumulator::blocked(Index core, RespectedExclusivity respected) const {
     case CpuExclusivePolicy::PCPULevel:
       return respected.core && coreTaken_[core] != 0;
     case CpuExclusivePolicy::NUMANodeLevel:
-      return respected.numa && numaTaken_[topology_->numaOf(topology_->cpusOfCore(core).front())] != 0;
+      return respected.numa &&
+             numaTaken_[topology_->numaOf(topology_->cpusOfCore(core).front())] != 0;
     case CpuExclusivePolicy::None:
       return false;
   }

@@ -35,8 +35,8 @@ struct ObjectHelp {
 // Fields without help and help without fields, as "name.path: what is missing".
 std::vector<std::string> missingHelp(const ObjectHelp& object);
 
-// {"name", "kind", "version", "fields": [{"path", "type", "default", "range", "low", "high", "unit", "help",
-// "example"}]}
+// {"name", "kind", "version", "fields": [{"path", "type", "default", "range", "low", "high",
+// "unit", "help", "example"}]}
 json::value toDocument(const ObjectHelp& object);
 
 }  // namespace koord

@@ -57,8 +57,8 @@ class PodShapes {
 };
 
 // Values that follow from shapes, computed for one pod of each. For a pod without a shape the value
-// is kept until another such pod is looked up. Slots are indexed by shape modulo kMaxShapes: a shape
-// that was created kMaxShapes shapes later replaces the value.
+// is kept until another such pod is looked up. Slots are indexed by shape modulo kMaxShapes: a
+// shape that was created kMaxShapes shapes later replaces the value.
 template <class T>
 class ByShape {
  public:

@@ -154,7 +154,8 @@ class Gangs {
   // Forgets the group's state if none of these gangs is in the group.
   void forgetGroup(const std::string& groupId, const std::vector<std::string>& gangs);
   bool groupComplete(const Gang& gang) const;
-  // Schedules checkWaiting(), which activates members that waited for a member that was bound or deleted.
+  // Schedules checkWaiting(), which activates members that waited for a member that was bound or
+  // deleted.
   void scheduleCheck(const std::string& id);
   void checkWaiting();
   void changed(const std::string& id) const {

@@ -459,8 +459,8 @@ TEST(ElasticQuota, a_pod_that_waits_for_victims_of_other_quotas_takes_none_of_it
   f.expectSound();
 }
 
-// Evicting "mine" alone frees the quota but not the node, and evicting "bystander" alone the node but
-// not the quota.
+// Evicting "mine" alone frees the quota but not the node, and evicting "bystander" alone the node
+// but not the quota.
 TEST(ElasticQuota, in_a_full_quota_on_a_full_node_a_pod_takes_the_place_of_its_own_and_others) {
   QuotaFixture f;
   f.node(aNode("n1").allocatable("cpu", "8"));

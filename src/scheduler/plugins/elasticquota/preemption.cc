@@ -6,16 +6,16 @@
 // Nodes are tried once for all pods of a class, and again when they, or the free part of the quota,
 // change.
 //
-// If no node alone is a candidate, or each violates a disruption budget that victims on several nodes
-// do not, pods of lower priority of the quota are evicted from several nodes: as many as the quota needs, the least important first, and the pods in the way on the node
-// that the pod goes to (preemption/job_plan.h). Upstream evicts the pods of one node after another,
-// whether they free enough or not. This costs one pass over all pods per attempt, and a plan for
-// one pod.
+// If no node alone is a candidate, or each violates a disruption budget that victims on several
+// nodes do not, pods of lower priority of the quota are evicted from several nodes: as many as the
+// quota needs, the least important first, and the pods in the way on the node that the pod goes to
+// (preemption/job_plan.h). Upstream evicts the pods of one node after another, whether they free
+// enough or not. This costs one pass over all pods per attempt, and a plan for one pod.
 //
-// If the quota and all nodes are full, pods of the quota alone may not free enough of any node. Then
-// each node is tried again with all pods of lower priority as possible victims. The dry run judges
-// the quota too, so a node is a candidate only if pods of the quota on it free enough quota, and
-// pods of other quotas leave only for the resources of the node.
+// If the quota and all nodes are full, pods of the quota alone may not free enough of any node.
+// Then each node is tried again with all pods of lower priority as possible victims. The dry run
+// judges the quota too, so a node is a candidate only if pods of the quota on it free enough quota,
+// and pods of other quotas leave only for the resources of the node.
 
 #include <fmt/format.h>
 

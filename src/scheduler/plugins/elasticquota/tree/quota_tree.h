@@ -20,9 +20,10 @@
 // depend on no change are not recomputed.
 //
 // A quota is a child of the quota that it names as parent. If that quota does not exist, or would
-// make a cycle, the quota is a child of the root, and `parentState` says why. The root always exists. A
-// quota that is `apart` (Koordinator's default and system quotas) is below the root but takes no
-// part in its redistribution: its use is subtracted from the total, and its limit is its max.
+// make a cycle, the quota is a child of the root, and `parentState` says why. The root always
+// exists. A quota that is `apart` (Koordinator's default and system quotas) is below the root but
+// takes no part in its redistribution: its use is subtracted from the total, and its limit is its
+// max.
 //
 // Layout: a row of cells per quota, and a column per resource that any quota names. The first 64
 // columns are in one block. More resources make further columns, where a quota has a cell only if

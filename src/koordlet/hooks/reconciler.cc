@@ -23,13 +23,13 @@ Reconciler::Reconciler(Executor& executor, States& states, ResourceExecutor& res
 void Reconciler::start() {
   states_.onPods([this] { request(); });
   states_.onSlo([this] { request(); });
-  const auto repairNewCgroups = [this] {
+  const auto startRepair = [this] {
     if (looking_) return;
     looking_ = true;
     tasks_.spawn(repairNewCgroups());
   };
-  resources_.onNewCgroup(repairNewCgroups);
-  repairNewCgroups();
+  resources_.onNewCgroup(startRepair);
+  startRepair();
   tasks_.spawn(loop());
 }
 

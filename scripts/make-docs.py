@@ -5,8 +5,8 @@
 
 README.md, CONTRIBUTING.md and all pages of docs/, src/ and examples/ are copied into a folder beside the output, with
 every file that they link to, at the same relative path, so links are the same in the repository and in the site. A
-folder that is linked to becomes a page with its files. Dead links and dead anchors are errors; --check stops after they
-were looked for.
+folder that is linked to becomes a page with its files. Dead links, dead anchors and names of sources that do not exist
+(`kube/api.h`) are errors; --check stops after this.
 Mermaid draws its blocks in the browser; its script comes from npm, once, into the build folder.
 """
 
@@ -55,6 +55,8 @@ SECTIONS = [("Features", "docs/features"), ("Operation", "docs/operate"), ("Refe
 
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^\s*```")
+# A source in backticks, with at least one folder: `kube/api.h`, `tests/docs/page.py`.
+SOURCE = re.compile(r"`((?:[\w-]+/)+[\w-]+\.(?:h|cc|py))`")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 
 
@@ -96,6 +98,8 @@ class Site:
 
     def __init__(self):
         self.files, self.problems = {}, []
+        names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+        self.sources = [f"/{name}" for name in names if name.endswith((".h", ".cc", ".py"))]
 
     def add(self, path):
         if path in self.files:
@@ -106,6 +110,7 @@ class Site:
         self.files[path] = ""  # links may lead back here
         text = read(path)
         self.check_pictures(path, text)
+        self.check_sources(path, text)
         lines = []
         for line, prose in outside_code(text):
             lines.append(LINK.sub(lambda match: self.link(path, match), line) if prose else line)
@@ -116,6 +121,12 @@ class Site:
             for line in block.split("\n"):
                 if ";" in line:
                     self.problems.append(f"{path}: Mermaid ends a message at a semicolon: {line.strip()}")
+
+    def check_sources(self, path, text):
+        for line, prose in outside_code(text):
+            for name in SOURCE.findall(line) if prose else ():
+                if not any(source.endswith(f"/{name}") for source in self.sources):
+                    self.problems.append(f"{path}: there is no source {name}")
 
     def link(self, page, match):
         before, target, after = match.groups()

@@ -45,7 +45,7 @@ TEST_F(BatchCeilingTest, APodsMemoryHighIsAShareOfItsLimit) {
   EXPECT_EQ(textAt(strategy_.view(), "reason"), "1 pods have memory.high");
 }
 
-TEST_F(BatchCeilingTest, OtherPodsAreLeftAlone) {
+TEST_F(BatchCeilingTest, OtherPodsAreUnchanged) {
   const std::string dir = addPod("web", "LS");
   const std::string before = high(dir);
   strategy_.run();

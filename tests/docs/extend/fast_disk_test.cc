@@ -54,7 +54,7 @@ TEST(FastDiskTest, other_pods_prefer_other_nodes) {
   EXPECT_EQ(f.nodeOf("p"), "slow");
 }
 
-TEST(FastDiskTest, a_pod_without_a_node_is_told_why_and_waits_for_a_label) {
+TEST(FastDiskTest, a_pod_without_a_node_gets_a_reason_and_waits_for_a_label) {
   WithFastDisk f("{label: example.com/ssd}");
   f.create(WithFastDisk::needy("p"));
   f.run();

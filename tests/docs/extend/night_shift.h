@@ -8,7 +8,7 @@
 namespace koord::descheduler {
 
 struct NightShiftArgs {
-  std::string label;  // the pods that are meant have this label
+  std::string label;  // pods with this label are evicted
   Duration longest;   // since the pod was created
 
   static NightShiftArgs read(Fields& fields);

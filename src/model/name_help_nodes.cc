@@ -23,8 +23,8 @@ constexpr NameHelp kNodesTable[] = {
     {"node.koordinator.sh/reservation", "annotation", "Node, NodeResourceTopology, Reservation",
      "user; koordlet on NodeResourceTopology", "JSON object",
      "What the node keeps for processes outside of Kubernetes: resources, or reservedCPUs, which "
-     "replace resources.cpu. applyPolicy ReservedCPUsOnly takes the CPUs away and leaves "
-     "allocatable alone.",
+     "replace resources.cpu. applyPolicy ReservedCPUsOnly removes the CPUs from those "
+     "that are pinned and does not change allocatable.",
      R"({"resources": {"cpu": "2", "memory": "4Gi"}, "applyPolicy": "Default"})", "nothing",
      "applyPolicy: Default, ReservedCPUsOnly"},
     {"node.koordinator.sh/system-qos-resource", "annotation", "Node, NodeResourceTopology",

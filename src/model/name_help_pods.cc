@@ -6,8 +6,8 @@ namespace {
 
 constexpr NameHelp kPodsTable[] = {
     {"koordinator.sh/qosClass", "label", "Pod, Reservation", "user, profile", "text",
-     "QoS class. It decides which CPUs and cgroup values koordlet gives the pod, and who yields to "
-     "whom. It cannot be changed later.",
+     "QoS class. It decides which CPUs and cgroup values koordlet gives the pod, and which pods "
+     "yield to it. It cannot be changed later.",
      "BE", "derived from the priority and the Kubernetes QoS class", "LSE, LSR, LS, BE, SYSTEM"},
     {"koordinator.sh/priority-class", "label", "Pod", "user", "text",
      "Priority class, if the priority value should not decide.", "koord-batch",
@@ -86,7 +86,7 @@ constexpr NameHelp kPodsTable[] = {
      "The features of koordlet that may evict the pod. A value that is not a list forbids all.",
      R"(["BEMemoryEvict"])", "all features"},
     {"koordinator.sh/eviction-priority", "annotation", "Pod", "user", "integer",
-     "Order of victims within koordlet: lower values leave first, before the pod's priority "
+     "Order of victims within koordlet: lower values are evicted first, before the pod's priority "
      "counts.",
      "-5", "0"},
     {"scheduling.koordinator.sh/eviction-cost", "annotation", "Pod", "user", "integer",

@@ -29,7 +29,7 @@ constexpr FieldHelp kCoscheduling[] = {
     {"controllerWorkers", "How many PodGroups are updated at a time, at most 64.", "workers", "1"},
     {"skipCheckScheduleCycle", "Accepted for compatibility. It has no effect.", "", "false"},
     {"enablePreemption",
-     "If true, a gang preempts pods of lower priority as a whole: victims leave only if a plan "
+     "If true, a gang preempts pods of lower priority as a whole: pods are evicted only if a plan "
      "shows that enough members fit "
      "afterwards.",
      "", "true"},

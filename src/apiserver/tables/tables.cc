@@ -6,6 +6,7 @@
 
 #include "apiserver/objects/failure.h"
 #include "apiserver/tables/builtin_tables.h"
+#include "apiserver/tables/computed_columns.h"
 #include "base/json_measure.h"
 #include "base/json_path.h"
 #include "base/time.h"
@@ -21,18 +22,13 @@ json::value cellOf(const Column& column, const json::value& object, WallTime now
                    std::size_t& room) {
   const auto found = jsonPath(object, column.jsonPath);
   if (!found || found->empty()) return nullptr;
-  const auto& values = *found;
-  const auto& first = *values.front();
+  // As kube-apiserver, which shows the first value that the path selects.
+  const auto& first = *found->front();
   if (column.type == "date") return json::string(age(&first, now));
   const bool scalar = !first.is_structured() && !first.is_string();
   if (scalar && (column.type == "integer" || column.type == "number" || column.type == "boolean"))
     return first;
-  std::string text;
-  for (const auto* value : values) {
-    if (text.size() > room) break;
-    if (value != values.front()) text += ",";
-    text += value->is_string() ? std::string(value->get_string()) : toJson(*value);
-  }
+  std::string text = first.is_string() ? std::string(first.get_string()) : toJson(first);
   text = cutText(text, room);
   room -= std::min(room, text.size());
   return json::string(text);
@@ -86,10 +82,13 @@ TableWriter::TableWriter(const Resource& resource, const ResourceVersion& versio
   if (columns.empty()) columns.push_back({"Age", "date", "", 0, ".metadata.creationTimestamp"});
   for (const auto& column : columns)
     columns_.push_back({column.name, column.type, "", column.description, column.priority});
-  cells_ = [columns](const json::value& object, WallTime now) {
+  const auto computed = computedColumns(resource);
+  for (const auto& [column, cell] : computed) columns_.push_back(column);
+  cells_ = [columns, computed](const json::value& object, WallTime now) {
     json::array row{json::string(textAt(object, "metadata", "name"))};
     std::size_t room = kSpareRowBytes + measureJson(object).bytes;
     for (const auto& column : columns) row.push_back(cellOf(column, object, now, room));
+    for (const auto& [column, cell] : computed) row.push_back(cell(object));
     return row;
   };
 }

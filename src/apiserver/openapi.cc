@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "apiserver/words/words.h"
 #include "base/json.h"
 
 namespace koord::apiserver {
@@ -68,7 +69,9 @@ class Writer {
   object structOf(const Schema& schema) {
     using Type = Schema::Type;
     object out;
-    if (!schema.description.empty()) out["description"] = schema.description;
+    const std::string_view words =
+        schema.description.empty() ? wordsOf(schema.name) : std::string_view(schema.description);
+    if (!words.empty()) out["description"] = json::string(words);
     switch (schema.type) {
       case Type::Any:
         if (!v3_) out["type"] = "object";
@@ -109,7 +112,10 @@ class Writer {
     for (const auto& field : schema.fields) {
       json::value property = valueOf(field.type);
       auto& members = property.get_object();
-      // In v2 a $ref must be the only member.
+      if (const auto words = wordsOf(schema.name, field.name);
+          !words.empty() && !schema.name.empty())
+        members["description"] = json::string(words);
+      // In v2 a $ref has no other member than its description.
       if (!members.contains("$ref") || v3_) addStrategy(members, field);
       if (v3_ && members.contains("$ref") && members.size() > 1) {
         object wrapped;

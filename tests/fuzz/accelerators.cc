@@ -70,7 +70,7 @@ void cnmon(std::string_view input) {
 void deviceFile(std::string_view input) {
   if (const auto devices = foundIn(input)) comesBack(*devices);
   Settings settings;
-  if (takeFile(input, settings)) (void)checkSettings(settings);
+  if (applyFile(input, settings)) (void)checkSettings(settings);
 }
 
 }  // namespace koord::fuzz

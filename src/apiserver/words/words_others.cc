@@ -74,6 +74,11 @@ StorageClass: A way to make volumes.
   allowVolumeExpansion: True if claims may ask for more later.
   volumeBindingMode: Immediate (default), or WaitForFirstConsumer: when a pod needs the volume.
   allowedTopologies: Zones or nodes that volumes may be in.
+TopologySelectorTerm: Nodes that a volume may be in, by their labels.
+  matchLabelExpressions: Requirements on the labels; a node must satisfy all.
+TopologySelectorLabelRequirement: A requirement on one label of a node.
+  key: The key of the label.
+  values: The values that the label may have.
 Role: Permissions in one namespace.
   rules: The permissions.
 ClusterRole: Permissions in all namespaces, or for a RoleBinding.

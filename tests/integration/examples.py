@@ -4,15 +4,12 @@
 A cluster of simulated nodes; exit status 77 means that kubectl is missing.
 """
 
-import argparse
 import json
 import os
-import shutil
 import sys
-import tempfile
 
-from one_machine import Cluster
-from waiting import SKIP, Failure, check, wait_until
+from simulated_nodes import run_on_simulated_nodes
+from waiting import Failure, check, wait_until
 
 # In one pass over a folder: the objects of a file are there before those of the next one.
 EXPECTED = {
@@ -33,7 +30,7 @@ def folders(source):
     return [os.path.join(root, name) for name in sorted(os.listdir(root)) if os.path.isdir(os.path.join(root, name))]
 
 
-def apply_all(cluster, source):
+def every_folder_applies(cluster, source):
     failures = []
     for folder in folders(source):
         name = os.path.basename(folder)
@@ -50,27 +47,5 @@ def apply_all(cluster, source):
     check(not failures, "\n".join(failures))
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--programs", required=True)
-    arguments.add_argument("--source", required=True)
-    options = arguments.parse_args()
-    if not shutil.which("kubectl"):
-        print("skipped: kubectl is missing")
-        return SKIP
-    with tempfile.TemporaryDirectory(prefix="koord-examples-") as folder:
-        cluster = Cluster(options.programs, folder, "--host-node=off", "--nodes=3")
-        cluster.start()
-        try:
-            apply_all(cluster, options.source)
-        except Failure as failure:
-            print(f"failed: {failure}", file=sys.stderr)
-            return 1
-        finally:
-            cluster.stop()
-    print("every folder of examples applies")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on_simulated_nodes(__doc__, (every_folder_applies,), "--nodes=3"))

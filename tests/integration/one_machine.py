@@ -197,9 +197,8 @@ class Test:
     def steps(self):
         return (self.comes_up, self.shows_batch_resources, self.pod_is_mutated_and_runs,
                 self.cgroups_hold_what_was_asked, self.cgroups_hold_it_each_time, self.logs_are_read,
-                self.best_effort_gives_way,
-                self.volumes_and_probes_work, self.bad_input_is_refused, self.survives_kill_9_of_each_process,
-                self.deletes_pods, self.leaves_nothing_behind)
+                self.best_effort_gives_way, self.volumes_and_probes_work, self.bad_input_is_refused,
+                self.survives_kill_9_of_each_process, self.deletes_pods, self.leaves_nothing_behind)
 
     def comes_up(self):
         print(f"     ready {self.cluster.start():.2f} s after koordctl up", flush=True)
@@ -216,9 +215,12 @@ class Test:
 
         wait_until("kubernetes.io/batch-cpu in allocatable", batch, 90, 1)
 
-    def pod_is_mutated_and_runs(self):
+    def workloads(self):
         with open(os.path.join(self.source, "tests/integration/workloads.yaml"), encoding="utf-8") as file:
-            text = file.read().replace("@DIR@", self.folder)
+            return file.read().replace("@DIR@", self.folder)
+
+    def pod_is_mutated_and_runs(self):
+        text = self.workloads()
         begun = time.monotonic()
         self.cluster.kubectl("apply", "-f", "-", stdin=text)
         pods = wait_until("all pods run", lambda: running(self.cluster.pods(), 3), 30)
@@ -256,8 +258,7 @@ class Test:
 
     def cgroups_hold_it_each_time(self):
         """With --rounds: the pods are deleted and created again."""
-        with open(os.path.join(self.source, "tests/integration/workloads.yaml"), encoding="utf-8") as file:
-            text = file.read().replace("@DIR@", self.folder)
+        text = self.workloads()
         for number in range(1, self.rounds):
             self.cluster.kubectl("delete", "--grace-period=1", "--wait=true", "-f", "-", stdin=text)
             wait_until("the pods are gone", lambda: not self.cluster.pods(), 30)

@@ -20,7 +20,7 @@ json::value devicesOf(const json::value& device) {
   return json::string(out);
 }
 
-json::value unhealthyOf(const json::value& device) {
+json::value brokenOf(const json::value& device) {
   const auto* devices = at(device, "spec", "devices");
   if (!devices || !devices->is_array()) return nullptr;
   std::int64_t count = 0;
@@ -42,7 +42,7 @@ std::vector<ComputedColumn> computedColumns(const Resource& resource) {
   if (!resource.custom) return {};
   if (resource.is("scheduling.koordinator.sh", "devices"))
     return {{{"Devices", "string", "", "Number of devices of each type", 0}, devicesOf},
-            {{"Broken", "integer", "", "Number of devices that do not work", 0}, unhealthyOf}};
+            {{"Broken", "integer", "", "Number of devices that do not work", 0}, brokenOf}};
   if (resource.is("slo.koordinator.sh", "nodemetrics"))
     return {{{"Pods", "integer", "", "Number of pods whose usage is reported", 0}, podsOf}};
   return {};

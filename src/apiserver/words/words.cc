@@ -44,7 +44,7 @@ const Words& allWords() {
   return all;
 }
 
-std::string_view at(const std::string& name) {
+std::string_view at(std::string_view name) {
   const auto found = allWords().find(name);
   return found == allWords().end() ? std::string_view{} : std::string_view(found->second);
 }
@@ -52,7 +52,7 @@ std::string_view at(const std::string& name) {
 }  // namespace
 
 std::string_view wordsOf(std::string_view type) {
-  return at(std::string(type));
+  return at(type);
 }
 
 std::string_view wordsOf(std::string_view type, std::string_view field) {

@@ -65,6 +65,12 @@ def node_by_node(world, quota, found, one, other):
     return len(ours) <= len(theirs) and all(mine <= his for mine, his in zip(ours, theirs))
 
 
+def beside_victims(world, decision):
+    """How many members have another node than the victims that were there from the start."""
+    freed = {made(world, name)["spec"].get("nodeName") for name in decision["left"]}
+    return sum(outcome["node"] not in freed for outcome in decision["each"].values()) if freed else 0
+
+
 def spared_by_quota(world, quota, name):
     """Whether the preemption within a quota leaves the pod alone."""
     labels = made(world, name)["metadata"]["labels"]
@@ -119,7 +125,7 @@ def decided(world, found, one, other, before):
         return "members that sleep"
     if set(found) <= {"node", "left"} and any(name.startswith("g") for name in one["left"]) and one["left"] == other["left"]:
         return "members that were placed by chance"
-    if set(found) == {"node"} and alike(one) and one["left"]:
+    if set(found) == {"node"} and alike(one) and beside_victims(world, other) > beside_victims(world, one):
         return "members that find room beside their victims"
     if set(found) <= {"node", "scores"} and requests(world, names[0]).get("nvidia.com/gpu", 0) > 1000:
         return "scores of several GPUs"

@@ -98,9 +98,9 @@ class ElasticQuota final : public Plugin,
   std::optional<PostFilterResult> answerWithoutSearch(const PodInfo& pod,
                                                       const Diagnosis& diagnosis,
                                                       bool possible) const;
-  // Evicts pods of lower priority of the quota from any nodes; nullopt if that would not free
-  // enough either, or would violate disruption budgets for `budgetsBelow` or more victims.
-  std::optional<PostFilterResult> preemptAcrossNodes(const PodPtr& pod, std::size_t budgetsBelow);
+  // Pods of lower priority of the quota on any nodes whose eviction lets the pod start; nullopt if
+  // that would not free enough either.
+  std::optional<Candidate> candidateAcrossNodes(const PodPtr& pod);
   // Returns true if pods of lower priority of the quota are being preempted, on any node.
   bool victimsTerminate(const PodInfo& pod) const;
   using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // reason and number of nodes

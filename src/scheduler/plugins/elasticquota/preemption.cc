@@ -6,10 +6,10 @@
 // Nodes are tried once for all pods of a class, and again when they, or the free part of the quota,
 // change.
 //
-// If no node alone is a candidate, or each violates a disruption budget that victims on several
-// nodes do not, pods of lower priority of the quota are evicted from several nodes: as many as the
-// quota needs, the least important first, and the pods in the way on the node that the pod goes to
-// (preemption/job_plan.h). Upstream evicts the pods of one node after another, whether they free
+// If no node alone is a candidate, or each violates a disruption budget, there is one more
+// candidate: pods of lower priority of the quota on several nodes, as many as the quota needs, the
+// least important first, and the pods in the way on the node that the pod goes to
+// (preemption/job_plan.h). It is compared with the others as they are with each other. Upstream evicts the pods of one node after another, whether they free
 // enough or not. This costs one pass over all pods per attempt, and a plan for one pod.
 //
 // If the quota and all nodes are full, pods of the quota alone may not free enough of any node.
@@ -20,7 +20,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "model/well_known.h"
 #include "scheduler/framework/diagnosis.h"
@@ -32,6 +31,10 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::size_t kNodesNamed = 10;  // above this, reasons are not listed by node
+
+bool breaksBudgets(const Candidate* candidate) {
+  return candidate->cost.budgetsBroken > 0;
+}
 
 }  // namespace
 
@@ -99,8 +102,7 @@ bool ElasticQuota::victimsTerminate(const PodInfo& pod) const {
   });
 }
 
-std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& pod,
-                                                                 std::size_t budgetsBelow) {
+std::optional<Candidate> ElasticQuota::candidateAcrossNodes(const PodPtr& pod) {
   const JobPlan plan = planJob(handle_, quotaRules_, std::span(&pod, 1), cluster_.live());
   if (!plan.status.ok() || plan.victims.empty()) return std::nullopt;
   std::vector<PodPtr> victims;
@@ -110,11 +112,7 @@ std::optional<PostFilterResult> ElasticQuota::preemptAcrossNodes(const PodPtr& p
   std::ranges::stable_sort(
       victims, [&](const PodPtr& a, const PodPtr& b) { return moreImportant(*a, *b, now); });
   const std::size_t broken = disruptionBudgetsOf(handle_).split(victims).breaking.size();
-  if (broken >= budgetsBelow) return std::nullopt;
-  const Candidate candidate(plan.places.front().node, std::move(victims),
-                            static_cast<std::int64_t>(broken));
-  const Candidate* const only = &candidate;
-  return preemption_.execute(pod, std::span(&only, 1));
+  return Candidate(plan.places.front().node, std::move(victims), static_cast<std::int64_t>(broken));
 }
 
 // The answer if no pod may be evicted now; nullopt if some pod may.
@@ -178,25 +176,22 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
       refused.push_back(std::move(outcome));
     }
   }
-  if (possible && diagnosis.preFilter.plugin() == kName) {
-    std::size_t broken = std::numeric_limits<std::size_t>::max();
-    for (const Candidate* candidate : candidates)
-      broken = std::min(broken, static_cast<std::size_t>(candidate->cost.budgetsBroken));
-    if (broken > 0)
-      if (auto across = preemptAcrossNodes(pod, broken)) return *std::move(across);
+  const bool full = possible && diagnosis.preFilter.plugin() == kName;
+  std::optional<Candidate> across;
+  if (full && std::ranges::all_of(candidates, breaksBudgets)) {
+    across = candidateAcrossNodes(pod);
+    if (across) candidates.push_back(&*across);
   }
-  if (candidates.empty() && possible && diagnosis.preFilter.plugin() == kName) {
+  if (!candidates.empty()) return preemption_.execute(pod, candidates);
+  if (full) {
     const PodPreemption::Found found = fullNodePreemption_.find(state, pod, diagnosis);
     if (!found.candidates.empty()) return fullNodePreemption_.execute(pod, found.candidates);
   }
-  if (candidates.empty()) {
-    std::ranges::copy(reasonsOf(refused), std::back_inserter(reasons));
-    result.status =
-        noCandidate(*pod, diagnosis, potential.size(), named ? 0 : without, std::move(reasons));
-    result.nomination = {true, ""};
-    return result;
-  }
-  return preemption_.execute(pod, candidates);
+  std::ranges::copy(reasonsOf(refused), std::back_inserter(reasons));
+  result.status =
+      noCandidate(*pod, diagnosis, potential.size(), named ? 0 : without, std::move(reasons));
+  result.nomination = {true, ""};
+  return result;
 }
 
 }  // namespace koord::scheduler

@@ -9,8 +9,9 @@
 // If no node alone is a candidate, or each violates a disruption budget, there is one more
 // candidate: pods of lower priority of the quota on several nodes, as many as the quota needs, the
 // least important first, and the pods in the way on the node that the pod goes to
-// (preemption/job_plan.h). It is compared with the others as they are with each other. Upstream evicts the pods of one node after another, whether they free
-// enough or not. This costs one pass over all pods per attempt, and a plan for one pod.
+// (preemption/job_plan.h). It is compared with the others as they are with each other. Upstream
+// evicts the pods of one node after another, whether they free enough or not. This costs one pass
+// over all pods per attempt, and a plan for one pod.
 //
 // If the quota and all nodes are full, pods of the quota alone may not free enough of any node.
 // Then each node is tried again with all pods of lower priority as possible victims. The dry run

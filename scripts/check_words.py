@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds wording in comments, messages and documentation that docs/style.md rules out.
 
-    check_words.py [FILE ...]     without files: every page and every C++ source of the tree
+    check_words.py [FILE ...]     without files: every page, C++ source, manifest and example of the tree
     check_words.py --messages     prints every text of the programs that a user may see, to read them as one list
 
 Each pattern has the advice that is printed with it. Add a pattern when a review finds a habit that the list lacks.
@@ -38,6 +38,7 @@ PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in 
 # Pages that list the words themselves.
 EXEMPT = {"docs/style.md", "scripts/check_words.py"}
 COMMENT = re.compile(r"(?:^|\s)//+ ?(.*)$")
+YAML_COMMENT = re.compile(r"(?:^|\s)# ?(.*)$")
 STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 # A comment, or string literals that the compiler joins.
 LITERALS = re.compile(r'//[^\n]*|#include[^\n]*|("(?:\\.|[^"\\\n])*"(?:\s+"(?:\\.|[^"\\\n])*")*)')
@@ -60,6 +61,13 @@ def prose_of_source(text):
             yield number, re.sub(r"`[^`]*`|\"[^\"]*\"", "``", match.group(1))
 
 
+def prose_of_yaml(text):
+    """The comments of manifests and examples, which users read."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := YAML_COMMENT.search(line):
+            yield number, re.sub(r"`[^`]*`", "``", match.group(1))
+
+
 def messages_of_source(text):
     """(line number, text) of literals with several words: logs, events, conditions, errors, help."""
     for match in LITERALS.finditer(text):
@@ -80,6 +88,8 @@ def problems_of(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         proses = prose_of_page(text)
+    elif path.suffix == ".yaml":
+        proses = prose_of_yaml(text)
     else:
         proses = [*prose_of_source(text), *([] if is_test(path) else messages_of_source(text))]
     for number, prose in proses:
@@ -99,6 +109,7 @@ def main():
     if not files:
         files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(page for folder in ("docs", "src", "examples", "tests")
                                                                           for page in sorted(ROOT.glob(f"{folder}/**/*.md")))]
+        files += sorted(ROOT.glob("deploy/**/*.yaml")) + sorted(ROOT.glob("examples/**/*.yaml"))
         for suffix in ("h", "cc"):
             files += sorted(ROOT.glob(f"src/**/*.{suffix}")) + sorted(ROOT.glob(f"cmd/**/*.{suffix}"))
     problems = [problem for path in files for problem in problems_of(path)]

@@ -94,6 +94,18 @@ Result<koordlet::CgroupVersion> cgroupIn(const json::value& document) {
   return fail(wants("cgroup", "v1 or v2"));
 }
 
+Result<> readList(const json::value& document, std::string_view name, std::string_view entries,
+                  std::vector<std::string>& into) {
+  const auto* list = find(document, name);
+  if (!list) return {};
+  if (!list->is_array()) return fail(wants(name, entries));
+  for (const auto& entry : list->get_array()) {
+    if (!entry.is_string()) return fail(wants(name, entries));
+    into.emplace_back(entry.get_string());
+  }
+  return {};
+}
+
 Result<> readFiles(const json::value& document, MachineSpec& spec) {
   if (const auto* files = find(document, "files")) {
     if (!files->is_object()) return fail(wants("files", "an object of texts by path"));
@@ -102,14 +114,40 @@ Result<> readFiles(const json::value& document, MachineSpec& spec) {
       spec.files.emplace(path, text.get_string());
     }
   }
-  if (const auto* show = find(document, "show")) {
-    if (!show->is_array()) return fail(wants("show", "a list of paths"));
-    for (const auto& path : show->get_array()) {
-      if (!path.is_string()) return fail(wants("show", "a list of paths"));
-      spec.show.emplace_back(path.get_string());
-    }
+  if (auto read = readList(document, "show", "a list of paths", spec.show); !read) return read;
+  return readList(document, "metrics", "a list of names", spec.metrics);
+}
+
+// A line of the Prometheus format, NAME{LABEL="TEXT",...} VALUE, as an object of the labels and
+// "value". Texts with quotes do not occur.
+json::object seriesIn(std::string_view line) {
+  json::object series;
+  const auto end = line.rfind("} ");
+  if (end == line.npos) return series;
+  std::string_view labels = line.substr(0, end).substr(line.find('{') + 1);
+  while (!labels.empty()) {
+    const auto equals = labels.find("=\"");
+    const auto quote = labels.find('"', equals + 2);
+    if (equals == labels.npos || quote == labels.npos) break;
+    series[labels.substr(0, equals)] = json::string(labels.substr(equals + 2, quote - equals - 2));
+    labels.remove_prefix(std::min(labels.size(), quote + 2));
   }
-  return {};
+  series["value"] = json::string(line.substr(end + 2));
+  return series;
+}
+
+json::object seriesByName(std::string_view text, const std::vector<std::string>& names) {
+  json::object found;
+  for (const auto& name : names) {
+    json::array list;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::string_view line = text.substr(at, text.find('\n', at) - at);
+      at += line.size() + 1;
+      if (line.starts_with(name + "{")) list.push_back(seriesIn(line));
+    }
+    found[name] = std::move(list);
+  }
+  return found;
 }
 
 }  // namespace
@@ -243,6 +281,20 @@ double Machine::most(const std::string& dir) {
   return cores;
 }
 
+void Machine::setPressure(const std::string& dir, double done, double wanted) {
+  if (spec_.gates.find("PSICollector") == std::string::npos) return;
+  const double share = wanted > done && wanted > 0 ? 100 * (1 - done / wanted) : 0;
+  const std::string cpu =
+      fmt::format("some avg10={0:.2f} avg60={0:.2f} avg300={0:.2f} total=0\n", share) +
+      "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+  const std::string none =
+      "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+      "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+  files_.setCgroupText(CgroupFile::CpuPressure, dir, cpu);
+  files_.setCgroupText(CgroupFile::MemoryPressure, dir, none);
+  files_.setCgroupText(CgroupFile::IoPressure, dir, none);
+}
+
 double Machine::workOf(const Place& place, double left) {
   const double wanted = static_cast<double>(cluster::usageOf(*place.pod).cpuMilli) / 1000;
   const auto parts = static_cast<double>(std::max<std::size_t>(place.containers.size(), 1));
@@ -253,10 +305,12 @@ double Machine::workOf(const Place& place, double left) {
     const double cores = std::clamp(wanted / parts, 0.0, std::min(allowed, left / parts));
     files_.consumeCpu(container.dir, cores, 1s);
     files_.addPeriods(container.dir, 10, wanted / parts > allowed ? 5 : 0);
+    setPressure(container.dir, cores, wanted / parts);
     throttled = throttled || wanted / parts > allowed;
     done += cores;
   }
   files_.addPeriods(place.dir, 10, throttled ? 5 : 0);
+  setPressure(place.dir, done, wanted);
   return done;
 }
 
@@ -324,6 +378,8 @@ json::object Machine::picture() {
   view.get_object().erase("time");
   if (auto* suppress = find(view, "cpuSuppress")) suppress->get_object().erase("rounds");
   data["koordlet"] = toJson(view);
+  if (!spec_.metrics.empty())
+    data["metrics"] = toJson(seriesByName(metrics_.externalText(), spec_.metrics));
   return data;
 }
 

@@ -23,6 +23,7 @@ struct MachineSpec {
   std::string gates;
   std::map<std::string, std::string> files;  // by path
   std::vector<std::string> show;             // paths
+  std::vector<std::string> metrics;          // names of koordlet's metrics to show
 };
 // Errors name the member. CPUs and memory are those of the node.
 Result<MachineSpec> machineSpecOf(const api::Node& node, std::string_view annotation);
@@ -56,6 +57,8 @@ class Machine {
   // Simulates a second of load.
   void work();
   double workOf(const Place& place, double left);
+  // Writes the pressure files of a cgroup whose processes got `done` of the `wanted` cores.
+  void setPressure(const std::string& dir, double done, double wanted);
   // The most cores that a cgroup's quota and CPUs allow.
   double most(const std::string& dir);
   // Distributes the used memory evenly over the NUMA nodes.

@@ -12,7 +12,8 @@ using testing::Pair;
 
 TEST(MachineSpecTest, SaysWhatTheAnnotationSays) {
   const auto spec = machineSpecOf({}, R"({"cgroup":"v1","threadsPerCore":2,"numaNodes":4,
-      "gates":"SystemConfig=true","files":{"proc/cpuinfo":"x"},"show":["proc/a","proc/b"]})");
+      "gates":"SystemConfig=true","files":{"proc/cpuinfo":"x"},"show":["proc/a","proc/b"],
+      "metrics":["koordlet_pod_psi"]})");
   ASSERT_TRUE(spec);
   EXPECT_EQ(spec->version, koordlet::CgroupVersion::V1);
   EXPECT_EQ(spec->machine.threadsPerCore, 2);
@@ -20,6 +21,7 @@ TEST(MachineSpecTest, SaysWhatTheAnnotationSays) {
   EXPECT_EQ(spec->gates, "SystemConfig=true");
   EXPECT_THAT(spec->files, ElementsAre(Pair("proc/cpuinfo", "x")));
   EXPECT_THAT(spec->show, ElementsAre("proc/a", "proc/b"));
+  EXPECT_THAT(spec->metrics, ElementsAre("koordlet_pod_psi"));
 }
 
 TEST(MachineSpecTest, EveryMemberMayBeMissing) {
@@ -41,6 +43,7 @@ TEST(MachineSpecTest, ErrorsNameTheMember) {
            std::pair(R"({"files":{"proc/cpuinfo":1}})", "files[proc/cpuinfo]: a text"),
            std::pair(R"({"show":"proc/a"})", "show: a list of paths"),
            std::pair(R"({"show":[1]})", "show: a list of paths"),
+           std::pair(R"({"metrics":"x"})", "metrics: a list of names"),
        }) {
     const auto spec = machineSpecOf({}, annotation);
     ASSERT_FALSE(spec) << annotation;

@@ -7,14 +7,17 @@
 //
 //   scenario.koordinator.sh/machine: >-
 //     {"cgroup": "v2", "threadsPerCore": 2, "numaNodes": 1, "gates": "SystemConfig=true",
-//      "files": {"proc/cpuinfo": "..."}, "show": ["proc/sys/vm/min_free_kbytes"]}
+//      "files": {"proc/cpuinfo": "..."}, "show": ["proc/sys/vm/min_free_kbytes"],
+//      "metrics": ["koordlet_pod_psi"]}
 //
 // Every member is optional. CPUs and memory are the node's capacity; "files" are added. The state
 // of the machine is in a ConfigMap in kube-node-lease with the node's name: a JSON text for each
 // cgroup with its files ("kubepods", "besteffort", "burstable", NAMESPACE.POD,
-// NAMESPACE.POD.CONTAINER), for "machine" (the files to show), and for "koordlet" (the state of its
-// strategies). Files keep the last written text; there is no kernel, so features that need one
-// (core scheduling, network QoS) have no effect here.
+// NAMESPACE.POD.CONTAINER), for "machine" (the files to show), for "koordlet" (the state of its
+// strategies), and for "metrics": by name a list of series, each with its labels and "value". With
+// the gate PSICollector, cgroups of version 2 have cpu.pressure: the share of the CPU that a pod
+// wants and does not get. Files keep the last written text; there is no kernel, so features that
+// need one (core scheduling, network QoS) have no effect here.
 
 #include <map>
 #include <memory>

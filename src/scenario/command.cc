@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/regex.hpp>
 #include <chrono>
 #include <cstdio>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "cel/library/compiled_regex.h"
 #include "scenario/http_environment.h"
 #include "scenario/report.h"
 #include "scenario/report_html.h"
@@ -49,17 +49,15 @@ Result<std::vector<Test>> readTests(const std::vector<std::string>& paths) {
 }
 
 Result<std::vector<Job>> jobsOf(const std::vector<Test>& tests, const std::string& filter) {
-  boost::regex pattern;
-  try {
-    pattern = filter;
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::Invalid, fmt::format("--filter {}: {}", filter, error.what()));
-  }
+  const auto pattern = cel::compileRegex(filter);
+  if (!pattern)
+    return fail(ErrorCode::Invalid,
+                fmt::format("--filter {}: {}", filter, pattern.error().message));
   std::vector<Job> jobs;
   for (const auto& test : tests) {
     const std::size_t sets = std::max<std::size_t>(1, test.inputs.size());
     for (std::size_t i = 0; i < sets; ++i) {
-      if (boost::regex_search(fullName({&test, i}), pattern)) jobs.push_back({&test, i});
+      if (re2::RE2::PartialMatch(fullName({&test, i}), **pattern)) jobs.push_back({&test, i});
     }
   }
   return jobs;

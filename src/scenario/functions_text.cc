@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <boost/regex.hpp>
-#include <iterator>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -291,81 +288,6 @@ Result<json::value> truncate(Args all, const Scope&) {
   return textValue(result);
 }
 
-Result<boost::regex> compile(const Arguments& arguments, std::string_view pattern) {
-  try {
-    return boost::regex(pattern.begin(), pattern.end(), boost::regex::perl);
-  } catch (const std::exception& error) {
-    return arguments.failure(
-        fmt::format("\"{}\" is not a regular expression: {}", pattern, error.what()));
-  }
-}
-
-Result<json::value> regexMatch(Args all, const Scope&) {
-  const Arguments arguments("regex_match", all);
-  const auto pattern = arguments.text(0);
-  if (!pattern) return fail(pattern.error());
-  if (!arguments[1].is_string() && !isNumber(arguments[1])) {
-    return arguments.wrong(1, "a string or a number");
-  }
-  const auto expression = compile(arguments, *pattern);
-  if (!expression) return fail(expression.error());
-  const std::string text = plainText(arguments[1]);
-  try {
-    return json::value(boost::regex_search(text, *expression));
-  } catch (const std::exception& error) {
-    return arguments.failure(error.what());  // the pattern is too expensive on this text
-  }
-}
-
-// Collects replaced text; fails if it becomes too large.
-class LimitedText {
- public:
-  using iterator_category = std::output_iterator_tag;
-  using value_type = void;
-  using difference_type = std::ptrdiff_t;
-  using pointer = void;
-  using reference = void;
-
-  LimitedText(std::string& out, std::size_t room) : out_(&out), room_(room) {}
-  LimitedText& operator*() { return *this; }
-  LimitedText& operator++() { return *this; }
-  LimitedText operator++(int) { return *this; }
-  LimitedText& operator=(char c) {
-    if (out_->size() >= room_) throw std::length_error("the result is too long");
-    out_->push_back(c);
-    return *this;
-  }
-
- private:
-  std::string* out_;
-  std::size_t room_;
-};
-
-// Groups are $1 or ${1}, as in Go; Boost's "$1" form implements them.
-Result<json::value> regexReplaced(const Arguments& arguments, bool literal) {
-  const auto pattern = arguments.text(0);
-  if (!pattern) return fail(pattern.error());
-  const auto expression = compile(arguments, *pattern);
-  if (!expression) return fail(expression.error());
-  const auto flags =
-      literal ? boost::regex_constants::format_literal : boost::regex_constants::format_perl;
-  try {
-    const std::string text = plainText(arguments[1]);
-    std::string result;
-    boost::regex_replace(LimitedText(result, kMaxEvaluatedBytes), text.begin(), text.end(),
-                         *expression, plainText(arguments[2]), flags);
-    return textValue(result);
-  } catch (const std::exception& error) {
-    return arguments.failure(error.what());
-  }
-}
-Result<json::value> regexReplaceAll(Args all, const Scope&) {
-  return regexReplaced(Arguments("regex_replace_all", all), false);
-}
-Result<json::value> regexReplaceAllLiteral(Args all, const Scope&) {
-  return regexReplaced(Arguments("regex_replace_all_literal", all), true);
-}
-
 // "*" stands for any text, "?" for one character.
 bool wildcardMatches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
@@ -409,9 +331,6 @@ constexpr FunctionEntry kTextFunctions[] = {
     {"pad_left", 2, 3, padLeft},
     {"pad_right", 2, 3, padRight},
     {"pattern_match", 2, 2, wildcard},
-    {"regex_match", 2, 2, regexMatch},
-    {"regex_replace_all", 3, 3, regexReplaceAll},
-    {"regex_replace_all_literal", 3, 3, regexReplaceAllLiteral},
     {"replace", 3, 4, replace},
     {"replace_all", 3, 3, replaceAll},
     {"split", 2, 3, split},

@@ -305,8 +305,8 @@ Result<> Budget::charge(const json::value& value) {
 }
 
 const FunctionEntry* findFunction(std::string_view name) {
-  for (const auto table :
-       {collectionFunctions(), textFunctions(), mathFunctions(), miscFunctions()}) {
+  for (const auto table : {collectionFunctions(), textFunctions(), regexFunctions(),
+                           mathFunctions(), miscFunctions()}) {
     for (const auto& entry : table) {
       if (entry.name == name) return &entry;
     }

@@ -108,6 +108,7 @@ const FunctionEntry* findFunction(std::string_view name);
 // The tables that findFunction looks through, by subject.
 std::span<const FunctionEntry> collectionFunctions();
 std::span<const FunctionEntry> textFunctions();
+std::span<const FunctionEntry> regexFunctions();
 std::span<const FunctionEntry> mathFunctions();
 std::span<const FunctionEntry> miscFunctions();
 

@@ -233,9 +233,13 @@ TEST(TestFileTest, AFolderThatCannotBeReadIsNoFolderWithoutTests) {
   ASSERT_EQ(findTestFiles({folder.path.string()})->size(), 3U);
   std::filesystem::permissions(folder.path / "locked", std::filesystem::perms::none);
   const bool root = ::geteuid() == 0;  // root may read everything
-  if (root) ASSERT_EQ(::seteuid(65'534), 0);
+  if (root) {
+    ASSERT_EQ(::seteuid(65'534), 0);
+  }
   const auto files = findTestFiles({folder.path.string()});
-  if (root) ASSERT_EQ(::seteuid(0), 0);
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   std::filesystem::permissions(folder.path / "locked", std::filesystem::perms::owner_all);
   ASSERT_FALSE(files) << files->size() << " files";
   EXPECT_EQ(files.error().code, ErrorCode::Io);

@@ -18,6 +18,7 @@ import sys
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+CRDS = "config/crd/bases"
 
 # Absent on purpose, by name: the reason.
 IN_PROCESS = "a key of state within upstream's process that no object ever has"
@@ -105,14 +106,9 @@ def fields_of(document) -> set[str]:
     return found
 
 
-def crd_differences(upstream: pathlib.Path):
-    for path in sorted((upstream / "config/crd/bases").glob("*.yaml")):
-        ours = ROOT / "deploy/crds" / path.name
-        if not ours.exists():
-            yield path.stem, path
-            continue
-        theirs = fields_of(yaml.safe_load(path.read_text()))
-        for field in sorted(theirs - fields_of(yaml.safe_load(ours.read_text()))):
+def crd_fields(folder: pathlib.Path):
+    for path in sorted(folder.glob("*.yaml")):
+        for field in sorted(fields_of(yaml.safe_load(path.read_text()))):
             yield field, path
 
 
@@ -137,19 +133,22 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--upstream", required=True, type=pathlib.Path, metavar="FOLDER")
     upstream = arguments.parse_args().upstream
-    if not (upstream / "apis").is_dir():
-        print(f"error: --upstream {upstream}: no checkout of koordinator-sh/koordinator", file=sys.stderr)
-        return 2
+    for part in ("apis", "cmd", "pkg", CRDS):
+        if not (upstream / part).is_dir():
+            print(f"error: --upstream {upstream}: no checkout of koordinator-sh/koordinator: it has no {part}",
+                  file=sys.stderr)
+            return 2
     words = words_here()
     # A metric's full name has a prefix that its options leave to the package.
     metrics = {word for word in words if re.fullmatch(r"\w+", word)}
+    fields = {field for field, _ in crd_fields(ROOT / "deploy/crds")}
     kinds = (
         ("flag", flags_of(upstream), lambda name: is_here(name, words)),
         ("gate", gates_of(upstream), lambda name: is_here(name, words)),
         ("name", names_of(upstream), lambda name: is_here(name, words)),
         ("metric", metrics_of(upstream),
          lambda name: name in metrics or any(word.endswith("_" + name) for word in metrics)),
-        ("field", crd_differences(upstream), lambda name: False),
+        ("field", crd_fields(upstream / CRDS), fields.__contains__),
     )
     absent = 0
     for kind, all_names, here in kinds:

@@ -53,7 +53,8 @@ void Screen::show(const ClusterStatus& status, SteadyTime now) {
   // flickers.
   std::string out = std::exchange(drawing_, true) ? "\x1b[H" : "\x1b[?1049h\x1b[?25l\x1b[H";
   for (const auto& line : renderStatus(status, width, height - 1)) out += line + "\x1b[K\r\n";
-  out += "Ctrl-C stops everything\x1b[K\x1b[J";
+  const std::string last = "Ctrl-C stops everything" + footer_;
+  out += last.substr(0, static_cast<std::size_t>(width)) + "\x1b[K\x1b[J";
   std::fwrite(out.data(), 1, out.size(), stdout);
   std::fflush(stdout);
 }

@@ -23,6 +23,8 @@ class Screen {
   void progress(const std::string& line);
   void ready();
   void show(const ClusterStatus& status, SteadyTime now);
+  // Added to the last line of the screen.
+  void setFooter(std::string footer) { footer_ = std::move(footer); }
   // Switches back to plain lines, for the last messages.
   void leave();
 
@@ -30,6 +32,7 @@ class Screen {
   bool quiet_;
   bool terminal_;
   bool drawing_ = false;
+  std::string footer_;
   std::string lastLine_;
   SteadyTime lastShown_{};
 };

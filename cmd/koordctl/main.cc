@@ -10,6 +10,7 @@
 #include "base/file_limit.h"
 #include "base/flags/command.h"
 #include "cluster/hostnode/shim.h"
+#include "cluster/join/join.h"
 #include "cluster/up/data_dir.h"
 #include "cluster/up/up.h"
 #include "koordctl/deschedule/deschedule_command.h"
@@ -122,6 +123,66 @@ void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& 
     std::erase(options.components, "");
     std::erase(options.components, "none");
     return koord::cluster::runUp(options, program);
+  };
+}
+
+void addJoin(koord::flags::Commands& commands, koord::cluster::JoinOptions& options,
+             const std::string& program) {
+  options.evictionHard = UpOptions{}.evictionHard;
+  auto& join = commands.add("join", "Make this machine a node of a cluster on another machine");
+  join.arguments = "[INVITATION]";
+  join.details =
+      "INVITATION is a file with what 'koordctl invite NODE' printed on the cluster's machine, or\n"
+      "- for standard input. Without it the last invitation counts. Runs until Ctrl-C or "
+      "SIGTERM;\nas root.\n"
+      "  koordctl invite laptop | ssh root@laptop koordctl join -";
+  auto& set = join.flags;
+  set.text("data-dir", options.dataDir, "Folder for the invitation, logs and containers")
+      .defaultText = koord::cluster::defaultDataDir();
+  set.text(
+      "address", options.address,
+      "Address of this node, where the kubelet's port listens; default: the address that leads to "
+      "the API server");
+  set.text("runtime", options.runtime,
+           "How the node runs containers: process (their command, on this machine's files; images "
+           "are ignored) or containerd")
+      .oneOf({"process", "containerd"});
+  set.text(
+      "containerd-socket", options.containerdSocket,
+      "With --runtime=containerd: the socket of a running containerd; default: koordctl starts "
+      "one, with an image made of busybox-static");
+  set.text("eviction-hard", options.evictionHard,
+           "When the node has MemoryPressure, DiskPressure or PIDPressure, as kubelet's flag; "
+           "\"\" for never");
+  set.boolean("quiet", options.quiet,
+              "One line 'ready' on standard output when the node is registered, nothing else");
+  set.integer("v", options.verbosity, "Verbosity of the logs").shortName('v');
+  join.run = [&](const std::vector<std::string>& files) {
+    if (files.size() > 1) return commands.refuse("one INVITATION", "join");
+    if (!files.empty()) options.invitation = files.front();
+    return koord::cluster::runJoin(options, program);
+  };
+}
+
+void addInvite(koord::flags::Commands& commands, koord::cluster::InviteOptions& options) {
+  auto& invite = commands.add("invite", "Print an invitation for a node, for 'koordctl join'");
+  invite.arguments = "NODE";
+  invite.details =
+      "NODE is the name that the other machine has as a node. The invitation has keys: a "
+      "program that reads it can\nact as this node for a year. The cluster must listen on an "
+      "address that the other "
+      "machine reaches:\n"
+      "  koordctl up --listen 192.0.2.1:6443\n"
+      "  koordctl invite laptop | ssh root@laptop koordctl join -";
+  invite.flags.text("server", options.server,
+                    "URL of the API server for the other machine; default: the address that "
+                    "'koordctl up' listens on");
+  invite.flags.text("data-dir", options.dataDir, "Data folder of 'koordctl up'").defaultText =
+      koord::cluster::defaultDataDir();
+  invite.run = [&](const std::vector<std::string>& names) {
+    if (names.size() != 1) return commands.refuse("one NODE", "invite");
+    options.node = names.front();
+    return koord::cluster::runInvite(options);
   };
 }
 
@@ -274,6 +335,10 @@ int main(int argc, char** argv) {
   koord::flags::Commands commands("koordctl", "koordctl: Koordinator at the command line");
   UpFlags upFlags;
   addUp(commands, upFlags, program);
+  koord::cluster::InviteOptions inviteOptions;
+  addInvite(commands, inviteOptions);
+  koord::cluster::JoinOptions joinOptions;
+  addJoin(commands, joinOptions, program);
   std::string kubeconfig;
   auto& status = commands.add("status", "Show nodes, batch resources and pods of a cluster once");
   status.flags.text("kubeconfig", kubeconfig,

@@ -14,7 +14,10 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "cluster/hostnode/log_follower.h"
+#include "cluster/up/addresses.h"
+#include "cluster/up/demo_hints.h"
 #include "cluster/up/manifests.h"
+#include "cluster/up/remote_log.h"
 #include "cluster/up/slo_config.h"
 #include "kube/client.h"
 #include "net/url.h"
@@ -40,7 +43,7 @@ std::string hostOf(const std::string& address) {
 std::string reachable(const std::string& address) {
   const std::string host = hostOf(address);
   const std::string port = address.substr(address.rfind(':'));
-  if (host.empty() || host == "0.0.0.0" || host == "[::]") return "127.0.0.1" + port;
+  if (isEveryAddress(host)) return "127.0.0.1" + port;
   return address;
 }
 
@@ -115,9 +118,11 @@ Result<> ClusterUp::openCredentials() {
   credentials_ = *std::move(credentials);
   std::vector<std::string> hosts = {"localhost",  "127.0.0.1",          "::1",
                                     "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
-  if (const auto host = hostOf(options_.listen);
-      !host.empty() && std::ranges::find(hosts, host) == hosts.end())
+  if (const auto host = hostOf(options_.listen); isEveryAddress(host)) {
+    for (auto& address : interfaceAddresses()) hosts.push_back(std::move(address));
+  } else if (std::ranges::find(hosts, host) == hosts.end()) {
     hosts.push_back(host);
+  }
   if (std::string name = hostName(); !name.empty()) hosts.push_back(std::move(name));
   auto tls = credentials_->server(std::move(hosts));
   if (!tls) return fail(std::move(tls.error()));
@@ -238,7 +243,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
     if (name == "koord-scheduler") options.schedulerUrl = component->secureUrl;
     components_.push_back(*std::move(component));
   }
-  return writeComponentUrls(data_.path(), components_);
+  return writeComponentUrls(data_.path(), components_, outsideUrl(front_->address()));
 }
 
 Result<> ClusterUp::writeKubeconfigs() {
@@ -275,6 +280,9 @@ void ClusterUp::start(std::function<void()> onFailed) {
 Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   screen_.progress("API server on " + serverUrl_);
   screen_.progress("kubeconfig: " + kubeconfig_);
+  if (!outsideUrl(front_->address()).empty())
+    screen_.progress(
+        "another host joins as a node by: koordctl invite NODE | ssh HOST koordctl join -");
   for (const auto& note : notes_) screen_.progress("note: " + note);
   auto applying = applyBase();
   auto applied = co_await applying;
@@ -316,10 +324,24 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
     if (!started) {
       log::error("demo: {}", started.error().message);
       screen_.progress("demo: " + started.error().message);
+    } else {
+      showHints();
     }
   }
   screen_.ready();
   actors_->tasks.spawn(showForever());
+}
+
+// The commands are printed, and stay in a file while the screen covers them.
+void ClusterUp::showHints() {
+  const std::string file = data_.file("things-to-try");
+  const std::string text = demoHintsText(kubeconfig_);
+  screen_.progress("things to try:\n" + text);
+  if (auto put = writeFileAtomic(file, text, 0644); !put) {
+    log::warn("{}", put.error().message);
+  } else {
+    screen_.setFooter("; things to try: " + file);
+  }
 }
 
 Task<Result<>> ClusterUp::applyBase() {
@@ -495,9 +517,26 @@ Task<Result<apiserver::PodLog>> ClusterUp::podLogs(std::string namespace_, std::
   if (container.empty())
     co_return fail(ErrorCode::BadRequest,
                    fmt::format("a container name must be specified for pod {}", pod));
-  if (!actors_->host || object->spec.nodeName != actors_->host->nodeName())
-    co_return fail(ErrorCode::BadRequest,
-                   fmt::format("pod {} runs on no real node: it has no log", pod));
+  if (!actors_->host || object->spec.nodeName != actors_->host->nodeName()) {
+    const auto node = actors_->nodes.get({"", object->spec.nodeName});
+    if (!node)
+      co_return fail(ErrorCode::BadRequest,
+                     object->spec.nodeName.empty()
+                         ? fmt::format("pod {} has no node yet: it has no log", pod)
+                         : fmt::format("pod {}: its node {} is gone", pod, object->spec.nodeName));
+    auto url = remoteLogUrl(*node, {namespace_, pod}, container, query);
+    if (!url) co_return fail(std::move(url.error()));
+    auto client = credentials_->client("koordctl-api-server", {"system:masters"});
+    if (!client) co_return fail(std::move(client.error()));
+    const auto remote = std::make_shared<RemoteLog>(
+        http_, executor_, *std::move(url),
+        std::make_shared<const net::TlsConfig>(net::TlsConfig{
+            credentials_->caPem(), client->certPem, client->keyPem, object->spec.nodeName, false}));
+    auto opening = remote->opened();
+    auto opened = co_await opening;
+    if (!opened) co_return fail(std::move(opened.error()));
+    co_return apiserver::PodLog{"", [remote] { return remote->next(); }};
+  }
   const auto options = readLogOptions(value, executor_.wallNow());
   if (!options) co_return fail(options.error());
   auto reader =

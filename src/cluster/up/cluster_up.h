@@ -57,6 +57,7 @@ class ClusterUp {
   Task<void> forgetLease(api::ObjectKey lease);
   Task<void> untilReady();
   Task<bool> isReady(std::string url);
+  void showHints();
   Task<void> showForever();
   Task<void> queryKoordlet();
   Task<Result<apiserver::PodLog>> podLogs(std::string namespace_, std::string pod,

@@ -99,13 +99,15 @@ constexpr const char* kUrlsFile = "/components.json";
 
 }  // namespace
 
-Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components) {
+Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components,
+                            const std::string& outsideServer) {
   json::object urls;
   for (const auto& component : components) {
     const std::string& name = component.child.name;
     urls.emplace(name, component.metricsUrl.substr(0, component.metricsUrl.rfind('/')));
     if (!component.secureUrl.empty()) urls.emplace(name + "-secure", component.secureUrl);
   }
+  if (!outsideServer.empty()) urls.emplace(kOutsideServer, outsideServer);
   return writeFileAtomic(dataDir + kUrlsFile, toPrettyJson(urls) + "\n");
 }
 

@@ -48,8 +48,13 @@ ComponentUser userOf(const std::string& component);
 Result<Component> makeComponent(const std::string& name, const std::string& kubeconfig,
                                 const ComponentOptions& options);
 
+// The name of the API server's address for other hosts in these files.
+inline constexpr const char* kOutsideServer = "api-server-outside";
+
 // Writes the addresses of the running components to the data folder, for other commands.
-Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components);
+// `outsideServer`: of the API server for other hosts; "" if it listens on loopback only.
+Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components,
+                            const std::string& outsideServer);
 void forgetComponentUrls(const std::string& dataDir);
 // "http://127.0.0.1:1234"; "" if unknown. NAME-secure is the address of NAME for authenticated
 // clients.

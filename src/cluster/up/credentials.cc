@@ -95,30 +95,45 @@ Result<std::vector<net::SigningKey>> Credentials::signingKeys(const std::string&
   return keys;
 }
 
+Result<net::CertKey> Credentials::client(const std::string& user,
+                                         std::vector<std::string> groups) const {
+  return net::issueClientCert(authority_, {user, std::move(groups), validity()});
+}
+
+Result<net::CertKey> Credentials::serving(const std::string& name,
+                                          std::vector<std::string> hosts) const {
+  return net::issueServerCert(authority_, {name, std::move(hosts), validity()});
+}
+
 Result<std::shared_ptr<const net::ServerTls>> Credentials::server(
     std::vector<std::string> hosts) const {
-  auto pair = net::issueServerCert(authority_, {"koordctl-server", std::move(hosts), validity()});
+  auto pair = serving("koordctl-server", std::move(hosts));
   if (!pair) return fail(std::move(pair.error()));
   return std::make_shared<const net::ServerTls>(pair->certPem, pair->keyPem, authority_.certPem);
 }
 
 Result<std::string> Credentials::kubeconfig(const std::string& serverUrl, const std::string& user,
                                             std::vector<std::string> groups) const {
-  auto pair = net::issueClientCert(authority_, {user, std::move(groups), validity()});
+  auto pair = client(user, std::move(groups));
   if (!pair) return fail(std::move(pair.error()));
+  return kubeconfigOf(serverUrl, authority_.certPem, user, *pair);
+}
+
+std::string kubeconfigOf(const std::string& serverUrl, const std::string& caPem,
+                         const std::string& user, const net::CertKey& client) {
   const json::value config = json::object{
       {"apiVersion", "v1"},
       {"kind", "Config"},
       {"clusters",
-       {json::object{{"name", "koordctl"},
-                     {"cluster",
-                      {{"server", serverUrl},
-                       {"certificate-authority-data", net::base64Encode(authority_.certPem)}}}}}},
+       {json::object{
+           {"name", "koordctl"},
+           {"cluster",
+            {{"server", serverUrl}, {"certificate-authority-data", net::base64Encode(caPem)}}}}}},
       {"users",
        {json::object{{"name", user},
                      {"user",
-                      {{"client-certificate-data", net::base64Encode(pair->certPem)},
-                       {"client-key-data", net::base64Encode(pair->keyPem)}}}}}},
+                      {{"client-certificate-data", net::base64Encode(client.certPem)},
+                       {"client-key-data", net::base64Encode(client.keyPem)}}}}}},
       {"contexts",
        {json::object{{"name", "koordctl"},
                      {"context", {{"cluster", "koordctl"}, {"user", user}}}}}},

@@ -17,6 +17,10 @@ namespace koord::cluster {
 // The user in kubeconfigs that `koordctl up` writes for its user.
 inline constexpr const char* kAdminUser = "koordctl-admin";
 
+// A kubeconfig (YAML) of one user of one server.
+std::string kubeconfigOf(const std::string& serverUrl, const std::string& caPem,
+                         const std::string& user, const net::CertKey& client);
+
 class Credentials {
  public:
   // Reads pki/ca.crt and pki/ca.key below the data folder, or creates them.
@@ -29,6 +33,9 @@ class Credentials {
 
   const std::string& caPem() const { return authority_.certPem; }
   Result<std::shared_ptr<const net::ServerTls>> server(std::vector<std::string> hosts) const;
+  // A client certificate for this user; a certificate of a server with these names and addresses.
+  Result<net::CertKey> client(const std::string& user, std::vector<std::string> groups) const;
+  Result<net::CertKey> serving(const std::string& name, std::vector<std::string> hosts) const;
   // A kubeconfig (YAML) with a client certificate for this user.
   Result<std::string> kubeconfig(const std::string& serverUrl, const std::string& user,
                                  std::vector<std::string> groups) const;

@@ -20,6 +20,12 @@ constexpr Duration kDaemonGrace = std::chrono::seconds(3);
 constexpr Duration kShimGrace = std::chrono::seconds(3);
 // The root of the host's containerd, if it does not name the folder of its images.
 constexpr const char* kContainerdRoot = "/var/lib/containerd";
+
+// A free port of the address.
+std::string listenAt(const std::string& address) {
+  return (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":0";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Random random,
@@ -33,12 +39,13 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   if (!lock) return fail(std::move(lock.error()));
   auto host = std::unique_ptr<Host>(new Host(executor, *std::move(lock)));
   host->machine_ = readMachine(options.dataDir);
+  if (!options.nodeName.empty()) host->machine_.hostname = options.nodeName;
   host->cgroups_ = std::make_unique<Cgroups>(*std::move(layout), host->fs_);
   if (auto opened = host->openRuntime(executor, options); !opened)
     return fail(std::move(opened.error()));
 
   auto server =
-      KubeletServer::start(executor, {.listen = "127.0.0.1:0",
+      KubeletServer::start(executor, {.listen = listenAt(options.address),
                                       .tls = options.tls,
                                       .access = accessThroughApi(api, host->machine_.hostname)});
   if (!server) return fail(std::move(server.error()));
@@ -46,6 +53,7 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
 
   HostNodeOptions node;
   node.node.name = host->machine_.hostname;
+  node.node.ip = options.address;
   node.node.kubeletPort = host->server_->port();
   node.node.capacity = capacityOf(host->machine_);
   node.node.allocatable = allocatableOf(host->machine_, *thresholds);

@@ -23,6 +23,8 @@ struct HostOptions {
   net::HttpTransport* http = nullptr;  // for probes
   bool runtimeProxy = false;           // koord-runtime-proxy before containerd
   std::string evictionHard;            // kubelet's format; "" = no pressure ever
+  std::string nodeName;                // "" = the name of the host
+  std::string address = "127.0.0.1";   // of the node; the kubelet's port is there
 };
 
 // The sockets between koord-runtime-proxy and koordlet, below the data folder.

@@ -71,7 +71,8 @@ bool validateAddress(std::string_view address, const std::string& path, FieldErr
   return false;
 }
 
-void validateReachable(std::string_view address, const std::string& path, FieldErrors& errors) {
+void validateReachable(std::string_view address, const std::string& path, FieldErrors& errors,
+                       bool mayBeLoopback) {
   const auto bytes = bytesOf(address);
   const bool four = std::equal(bytes.begin(), bytes.begin() + 10, std::array<char, 10>{}.begin()) &&
                     bytes[10] == 0xff && bytes[11] == 0xff;
@@ -86,7 +87,7 @@ void validateReachable(std::string_view address, const std::string& path, FieldE
                                   : bytes[0] == 0xff && (bytes[1] & 0x0f) == 2;
   if (unspecified)
     errors.invalid(path, address, fmt::format("may not be unspecified ({})", address));
-  if (loopback)
+  if (loopback && !mayBeLoopback)
     errors.invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
   if (linkLocal)
     errors.invalid(path, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");

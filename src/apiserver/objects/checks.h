@@ -21,7 +21,8 @@ void validateOneOf(const json::value& object, const std::string& path, const cha
 // An IPv4 or IPv6 address. Returns true if it is valid.
 bool validateAddress(std::string_view address, const std::string& path, FieldErrors& errors);
 // An address that other hosts can reach: not loopback, multicast or similar.
-void validateReachable(std::string_view address, const std::string& path, FieldErrors& errors);
+void validateReachable(std::string_view address, const std::string& path, FieldErrors& errors,
+                       bool mayBeLoopback = false);
 void validateNetwork(std::string_view network, const std::string& path, FieldErrors& errors);
 // A key in a ConfigMap or Secret.
 void validateDataKey(std::string_view key, const std::string& path, FieldErrors& errors);

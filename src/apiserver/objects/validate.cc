@@ -222,7 +222,7 @@ void validateMetadata(const json::value& object, const Resource& resource, Field
 }
 
 void validateBuiltin(const json::value& object, const json::value* before, const Resource& resource,
-                     FieldErrors& errors) {
+                     FieldErrors& errors, bool loopbackEndpoints) {
   const auto* schema = resource.storageVersion().schema;
   if (schema) validateRequired(object, *schema, "", errors);
   if (resource.group == "apps" || resource.group == "batch" ||
@@ -240,9 +240,9 @@ void validateBuiltin(const json::value& object, const json::value* before, const
   } else if (resource.isCore("services")) {
     validateService(object, before, errors);
   } else if (resource.isCore("endpoints")) {
-    validateEndpoints(object, errors);
+    validateEndpoints(object, errors, loopbackEndpoints);
   } else if (resource.is("discovery.k8s.io", "endpointslices")) {
-    validateEndpointSlice(object, before, errors);
+    validateEndpointSlice(object, before, errors, loopbackEndpoints);
   } else if (resource.is("autoscaling", "horizontalpodautoscalers")) {
     validateAutoscaler(object, errors);
   } else if (resource.isCore("resourcequotas")) {
@@ -297,7 +297,7 @@ void validateRules(const json::value& object, const json::value* before, const C
 
 Outcome<> validateObject(const json::value& object, const json::value* before,
                          const Resource& resource, const ResourceVersion& version,
-                         std::string_view subresource) {
+                         std::string_view subresource, bool loopbackEndpoints) {
   FieldErrors errors;
   validateMetadata(object, resource, errors);
   if (before) {
@@ -317,7 +317,7 @@ Outcome<> validateObject(const json::value& object, const json::value* before,
   } else if (resource.group == kResourceGroup) {
     validateResourceKind(object, before, resource, subresource, errors);
   } else {
-    validateBuiltin(object, before, resource, errors);
+    validateBuiltin(object, before, resource, errors, loopbackEndpoints);
   }
   if (errors.empty()) return {};
   const auto kind = resource.group.empty() ? resource.kind : resource.kind + "." + resource.group;

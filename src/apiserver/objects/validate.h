@@ -23,11 +23,12 @@ void validatePodStatusUpdate(const json::value& before, const json::value& after
 // For all kinds but pods: required fields of the schema, quantities, selectors, replica counts.
 // `before` is null for a new object.
 void validateBuiltin(const json::value& object, const json::value* before, const Resource& resource,
-                     FieldErrors& errors);
+                     FieldErrors& errors, bool loopbackEndpoints = false);
 
-// Calls the applicable functions of the above. `before` is null at creation.
+// Calls the applicable functions of the above. `before` is null at creation. `loopbackEndpoints`:
+// endpoints of services may have addresses of this host only, where it is the whole cluster.
 Outcome<> validateObject(const json::value& object, const json::value* before,
                          const Resource& resource, const ResourceVersion& version,
-                         std::string_view subresource);
+                         std::string_view subresource, bool loopbackEndpoints = false);
 
 }  // namespace koord::apiserver

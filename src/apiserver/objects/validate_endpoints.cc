@@ -1,7 +1,8 @@
 // Endpoints and EndpointSlices, the addresses of a service, and autoscalers. An address must reach
 // another host: a loopback or link-local address would send a pod's traffic to the node it comes
-// from. A slice has one immutable address type, and limits of size, because every node reads all
-// slices with every change.
+// from. On a cluster of one host it may be loopback (`loopback`), since all pods are there. A slice
+// has one immutable address type, and limits of size, because every node reads all slices with
+// every change.
 //
 // Cost: O(endpoints). Rules: ValidateEndpoints of core and ValidateEndpointSlice of discovery.
 
@@ -55,7 +56,7 @@ void validatePort(const json::value& port, bool named, const std::string& path,
 }
 
 void validateSliceAddress(const json::value& address, std::string_view type,
-                          const std::string& path, FieldErrors& errors) {
+                          const std::string& path, FieldErrors& errors, bool loopback) {
   if (!address.is_string()) return;
   const std::string_view text = address.get_string();
   if (type == "FQDN") {
@@ -66,7 +67,7 @@ void validateSliceAddress(const json::value& address, std::string_view type,
   const bool four = type == "IPv4";
   if (!four && type != "IPv6") return;
   if (hasFormat(text, four ? "ipv4" : "ipv6")) {
-    validateReachable(text, path, errors);
+    validateReachable(text, path, errors, loopback);
   } else {
     errors.invalid(path, text,
                    four ? "must be a valid IPv4 address" : "must be a valid IPv6 address");
@@ -95,7 +96,7 @@ void validateSlicePorts(const json::array& ports, FieldErrors& errors) {
 
 }  // namespace
 
-void validateEndpoints(const json::value& endpoints, FieldErrors& errors) {
+void validateEndpoints(const json::value& endpoints, FieldErrors& errors, bool loopback) {
   const auto& subsets = itemsOf(endpoints, "subsets");
   for (std::size_t i = 0; i < subsets.size(); ++i) {
     const auto path = fmt::format("subsets[{}]", i);
@@ -108,7 +109,7 @@ void validateEndpoints(const json::value& endpoints, FieldErrors& errors) {
         const auto at = fmt::format("{}.{}[{}]", path, field, k);
         const auto address = textAt(addresses[k], "ip");
         if (validateAddress(address, at + ".ip", errors))
-          validateReachable(address, at + ".ip", errors);
+          validateReachable(address, at + ".ip", errors, loopback);
         validateHostname(addresses[k], at, errors);
       }
     }
@@ -118,8 +119,8 @@ void validateEndpoints(const json::value& endpoints, FieldErrors& errors) {
   }
 }
 
-void validateEndpointSlice(const json::value& slice, const json::value* before,
-                           FieldErrors& errors) {
+void validateEndpointSlice(const json::value& slice, const json::value* before, FieldErrors& errors,
+                           bool loopback) {
   const auto type = textAt(slice, "addressType");
   if (type.empty()) {
     errors.required("addressType");
@@ -138,7 +139,8 @@ void validateEndpointSlice(const json::value& slice, const json::value* before,
       if (addresses.size() > kMaxOfOne)
         errors.tooMany(path + ".addresses", addresses.size(), kMaxOfOne);
       for (std::size_t k = 0; k < addresses.size(); ++k)
-        validateSliceAddress(addresses[k], type, fmt::format("{}.addresses[{}]", path, k), errors);
+        validateSliceAddress(addresses[k], type, fmt::format("{}.addresses[{}]", path, k), errors,
+                             loopback);
       validateHostname(endpoints[i], path, errors);
     }
   }

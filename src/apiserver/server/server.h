@@ -51,6 +51,8 @@ struct ServerOptions {
   // request to the server (authorizer()). Without it every authenticated user may do everything.
   bool rbac = false;
   std::optional<ServiceAccountOptions> serviceAccounts;
+  // Endpoints of services may be loopback addresses: pods of one machine have the host's network.
+  bool loopbackEndpoints = false;
 };
 
 // Receives the events of a watch, as lines of JSON with a newline at the end. On the server's

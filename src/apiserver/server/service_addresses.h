@@ -1,8 +1,8 @@
 #pragma once
 
-// The cluster IPs and node ports of services. Nothing routes to them here, but they are unique as
-// on any cluster: addresses of 10.96.0.0/12, ports from 30000 to 32767. changed() keeps them in
-// step with the store. Those of a write in progress are taken, too, until its Hold is destroyed.
+// The cluster IPs and node ports of services. They are unique as on any cluster: addresses of
+// 10.96.0.0/12, ports from 30000 to 32767. changed() keeps them in step with the store. Those of a
+// write in progress are taken, too, until its Hold is destroyed.
 
 #include <map>
 #include <string>

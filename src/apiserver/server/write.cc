@@ -338,7 +338,7 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
   if (auto good = validateObject(
           object, old, *target_.stored,
           target_.resource->custom ? *target_.version : target_.stored->storageVersion(),
-          call_.request.subresource);
+          call_.request.subresource, server_.options_.loopbackEndpoints);
       !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = validateRbac(object, old, *target_.stored); !good)

@@ -6,6 +6,7 @@
 #include "api/group_version.h"
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
+#include "apiserver/tables/service_cells.h"
 #include "base/ascii.h"
 #include "base/time.h"
 
@@ -198,10 +199,18 @@ array service(const value& o, WallTime now) {
     }
   return {str(std::string(textAt(o, "spec", "type"))),
           str(orNone(textAt(o, "spec", "clusterIP"))),
-          str("<none>"),
+          str(externalAddresses(o)),
           str(orNone(ports)),
           created(o, now),
           str(selectorOf(at(o, "spec", "selector")))};
+}
+
+array endpoints(const value& o, WallTime now) {
+  return {str(endpointsText(o)), created(o, now)};
+}
+array endpointSlice(const value& o, WallTime now) {
+  return {str(std::string(textAt(o, "addressType"))), str(slicePorts(o)), str(sliceAddresses(o)),
+          created(o, now)};
 }
 
 array namespace_(const value& o, WallTime now) {
@@ -410,6 +419,10 @@ std::vector<Row> rows() {
        {text("Type"), text("Cluster-IP"), text("External-IP"), text("Port(s)"), text("Age"),
         text("Selector", 1)},
        service},
+      {"endpoints", {text("Endpoints"), text("Age")}, endpoints},
+      {"endpointslices.discovery.k8s.io",
+       {text("AddressType"), text("Ports"), text("Endpoints"), text("Age")},
+       endpointSlice},
       {"deployments.apps",
        with({text("Ready"), number("Up-to-date"), number("Available"), text("Age")}), deployment},
       {"replicasets.apps",

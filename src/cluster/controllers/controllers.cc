@@ -6,6 +6,7 @@
 #include "cluster/controllers/devices/device_taint_eviction.h"
 #include "cluster/controllers/devices/resource_claims.h"
 #include "cluster/controllers/disruption.h"
+#include "cluster/controllers/endpoints/endpoints_controller.h"
 #include "cluster/controllers/garbage_collector.h"
 #include "cluster/controllers/job.h"
 #include "cluster/controllers/namespaces.h"
@@ -54,7 +55,8 @@ struct Controllers::Impl {
         taintRules(api, executor, {}, random.fork()),
         taintEvents(api, executor, "device-taint-eviction-controller", random.fork()),
         resourceClaim(api, executor, resourceClaims, claimTemplates, pods, claimEvents),
-        deviceTaintEviction(api, executor, resourceClaims, slices, taintRules, pods, taintEvents) {}
+        deviceTaintEviction(api, executor, resourceClaims, slices, taintRules, pods, taintEvents),
+        endpoints(api, executor, pods, random.fork()) {}
 
   // Runs fn when every informer has its first list.
   void whenSynced(std::function<void()> fn) {
@@ -83,6 +85,7 @@ struct Controllers::Impl {
     wait(volumes.claims);
     wait(volumes.volumes);
     wait(volumes.classes);
+    wait(endpoints);
     wait(podInformer);
     wait(nodeInformer);
     done();
@@ -122,6 +125,7 @@ struct Controllers::Impl {
   kube::EventRecorder taintEvents;
   ResourceClaimController resourceClaim;
   DeviceTaintEviction deviceTaintEviction;
+  EndpointsController endpoints;
 };
 
 Controllers::Controllers(kube::Api& api, Executor& executor, const apiserver::Registry& registry,
@@ -152,6 +156,7 @@ void Controllers::start() {
   all.slices.start();
   all.taintRules.start();
   all.volumes.startInformers();
+  all.endpoints.startInformers();
   all.collector.start();
   all.whenSynced([&all] {
     all.deployment.start();
@@ -166,6 +171,7 @@ void Controllers::start() {
     all.podCollector.start();
     all.resourceClaim.start();
     all.deviceTaintEviction.start();
+    all.endpoints.start();
     all.volumes.start();
   });
 }

@@ -1,0 +1,44 @@
+#pragma once
+
+// The endpoints of a service as pure functions: from the pods to EndpointSlices and to the older
+// Endpoints object. Rules: endpoint slice and endpoints controllers of kube-controller-manager.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/pod.h"
+#include "cluster/services/objects/objects.h"
+
+namespace koord::cluster {
+
+// Endpoints by their ports: pods may resolve a named target port to different numbers.
+using EndpointGroups =
+    std::map<std::vector<services::EndpointPort>, std::vector<services::Endpoint>>;
+
+// `hostnames`: the names of pods of a headless service, by pod name; others have none.
+EndpointGroups endpointGroups(const services::Service& service,
+                              const std::vector<std::shared_ptr<const api::Pod>>& pods,
+                              const std::map<std::string, std::string>& hostnames);
+// The groups of an Endpoints object that a user wrote for a service without a selector.
+EndpointGroups endpointGroups(const services::Endpoints& endpoints);
+
+struct SlicePlan {
+  std::vector<services::EndpointSlice> create;  // without metadata but the name
+  std::vector<services::EndpointSlice> update;  // with the endpoints that they shall have
+  std::vector<services::EndpointSlice> remove;
+};
+// At most 100 endpoints are in a slice. Endpoints stay in their slice, so that a change of one pod
+// changes one slice. A service without endpoints has one empty slice.
+SlicePlan planSlices(const services::Service& service, const EndpointGroups& groups,
+                     const std::vector<std::shared_ptr<const services::EndpointSlice>>& existing);
+
+// At most 1,000 addresses; `truncated` says that there were more.
+struct SubsetPlan {
+  api::List<services::EndpointSubset> subsets;
+  bool truncated = false;
+};
+SubsetPlan planSubsets(const services::Service& service, const EndpointGroups& groups);
+
+}  // namespace koord::cluster

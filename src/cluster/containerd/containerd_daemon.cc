@@ -4,15 +4,16 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/run_program.h"
 #include "cluster/containerd/busybox_image.h"
+#include "cluster/containerd/image_import.h"
 
 namespace koord::cluster {
 
 namespace {
 
 constexpr std::size_t kMaxSocketPath = 107;  // of a unix socket's address
-constexpr std::chrono::minutes kImportLimit{2};
+
+}  // namespace
 
 Result<std::string> findProgram(const char* name, const char* package) {
   for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/usr/sbin/", "/bin/", "/sbin/"}) {
@@ -23,7 +24,13 @@ Result<std::string> findProgram(const char* name, const char* package) {
               fmt::format("{} is not installed: install the Debian package {}", name, package));
 }
 
-}  // namespace
+std::string missingForContainerd() {
+  for (const auto& [program, package] :
+       {std::pair{"containerd", "containerd"}, std::pair{"ctr", "containerd"},
+        std::pair{"runc", "runc"}, std::pair{"busybox", "busybox-static"}})
+    if (auto found = findProgram(program, package); !found) return found.error().message;
+  return {};
+}
 
 std::vector<std::string> ContainerdDaemon::argv() const {
   return {program, "--config", folder + "/config.toml"};
@@ -58,22 +65,12 @@ Result<ContainerdDaemon> prepareContainerd(const std::string& dataDir) {
   return daemon;
 }
 
-Result<> importBusybox(const ContainerdDaemon& daemon) {
-  auto ctr = findProgram("ctr", "containerd");
-  if (!ctr) return fail(std::move(ctr.error()));
+Result<> importBusybox(const ContainerdDaemon& daemon, const std::string& namesFile) {
   const std::string tar = daemon.folder + "/busybox.tar";
   if (auto written = writeBusyboxImage(tar); !written) return written;
-  const auto imported = runProgram(
-      {.argv = {*ctr, "--address", daemon.socket, "--namespace", "k8s.io", "images", "import", tar},
-       .limit = kImportLimit,
-       .dropsOutput = true},
-      Interrupt());
+  auto imported = importImages({daemon.socket, namesFile}, tar);
   ::unlink(tar.c_str());
-  if (!imported) return fail(imported.error());
-  if (imported->killed) return fail(*imported->killed);
-  if (imported->status != 0)
-    return fail(ErrorCode::Internal,
-                fmt::format("{} failed: {}{}", *ctr, imported->out, imported->err));
+  if (!imported) return fail(std::move(imported.error()));
   return {};
 }
 

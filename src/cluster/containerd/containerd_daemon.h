@@ -21,6 +21,11 @@ struct ContainerdDaemon {
 // Writes the configuration. Errors say which package is missing.
 Result<ContainerdDaemon> prepareContainerd(const std::string& dataDir);
 // Imports the busybox image into the running daemon, with ctr. Blocks.
-Result<> importBusybox(const ContainerdDaemon& daemon);
+Result<> importBusybox(const ContainerdDaemon& daemon, const std::string& namesFile);
+
+// "" if this host has what a containerd of koordctl needs; otherwise the packages to install.
+std::string missingForContainerd();
+// The path of a program; the error names the Debian package that has it.
+Result<std::string> findProgram(const char* name, const char* package);
 
 }  // namespace koord::cluster

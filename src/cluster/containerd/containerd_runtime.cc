@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "cluster/containerd/image_import.h"
 #include "cluster/grpc/calls_in_flight.h"
 #include "cluster/hostnode/log_files.h"
 #include "cri.grpc.pb.h"
@@ -30,6 +31,7 @@ constexpr const char* kPodName = "io.kubernetes.pod.name";
 constexpr const char* kPodNamespace = "io.kubernetes.pod.namespace";
 constexpr const char* kContainerName = "io.kubernetes.container.name";
 constexpr Duration kCallTimeout = 60s;
+constexpr Duration kPullTimeout = 30min;
 
 Error errorOf(const grpc::Status& status, const char* call) {
   ErrorCode code = ErrorCode::Internal;
@@ -265,19 +267,45 @@ Task<Result<>> ContainerdRuntime::preparePod(PodRef pod, SandboxOptions options)
   co_return Result<>{};
 }
 
+Task<Result<std::optional<ImageInfo>>> ContainerdRuntime::image(std::string name) {
+  cri::ImageStatusRequest request;
+  request.mutable_image()->set_image(name);
+  auto asking =
+      client_->call(client_->images(), "ImageStatus", &ImageCalls::ImageStatus, std::move(request));
+  auto answer = co_await asking;
+  if (!answer) co_return fail(std::move(answer.error()));
+  if (!answer->has_image()) co_return std::nullopt;
+  const auto& found = answer->image();
+  const auto loaded = importedImages(options_.loadedImages);
+  ImageInfo info;
+  info.local = std::ranges::any_of(found.repo_tags(),
+                                   [&](const std::string& tag) { return loaded.contains(tag); });
+  info.userName = found.username();
+  info.runsAsRoot = found.username().empty() && (!found.has_uid() || found.uid().value() == 0);
+  co_return info;
+}
+
+Task<Result<>> ContainerdRuntime::pullImage(std::string name,
+                                            std::vector<ImageCredentials> credentials) {
+  if (credentials.empty()) credentials.emplace_back();
+  Error last;
+  for (const auto& user : credentials) {
+    cri::PullImageRequest request;
+    request.mutable_image()->set_image(name);
+    if (!user.user.empty()) {
+      request.mutable_auth()->set_username(user.user);
+      request.mutable_auth()->set_password(user.password);
+    }
+    auto pulling = client_->call(client_->images(), "PullImage", &ImageCalls::PullImage,
+                                 std::move(request), kPullTimeout);
+    auto pulled = co_await pulling;
+    if (pulled) co_return Result<>{};
+    last = std::move(pulled.error());
+  }
+  co_return fail(std::move(last));
+}
+
 Task<Result<std::string>> ContainerdRuntime::startContainer(ContainerConfig config) {
-  cri::ImageStatusRequest imageRequest;
-  imageRequest.mutable_image()->set_image(config.image);
-  auto asking = client_->call(client_->images(), "ImageStatus", &ImageCalls::ImageStatus,
-                              std::move(imageRequest));
-  auto image = co_await asking;
-  if (!image) co_return fail(std::move(image.error()));
-  if (!image->has_image())
-    co_return fail(
-        ErrorCode::Invalid,
-        fmt::format("container {}: image \"{}\" is not in containerd, and nothing is pulled: "
-                    "import it with ctr -n k8s.io images import, or use busybox",
-                    config.name, config.image));
   auto listing = sandboxes();
   auto known = co_await listing;
   if (!known) co_return fail(std::move(known.error()));

@@ -1,8 +1,7 @@
 #pragma once
 
-// Runs containers through containerd, over its CRI socket. Pods share the host's network and
-// process namespaces. Nothing is pulled: images must already be in containerd (busybox_image.h adds
-// one).
+// Runs containers through containerd, over its CRI socket. Pods share the host's network. Images
+// come from registries, or were imported (image_import.h).
 
 #include <map>
 #include <memory>
@@ -16,8 +15,9 @@ namespace koord::cluster {
 class ContainerdRuntime final : public Runtime {
  public:
   struct Options {
-    std::string socket;  // "/run/containerd/containerd.sock"
-    std::string logDir;  // of the containers' logs
+    std::string socket;             // "/run/containerd/containerd.sock"
+    std::string logDir;             // of the containers' logs
+    std::string loadedImages = {};  // a file, see image_import.h
   };
 
   // Asks containerd for its version and the folder of its images. Blocks for at most `patience`,
@@ -29,8 +29,10 @@ class ContainerdRuntime final : public Runtime {
   std::string version() const override { return version_; }
   // The folder of the images; "" if containerd does not say.
   const std::string& imageDir() const { return imageDir_; }
-  RuntimeAbilities abilities() const override { return {.terminals = true}; }
+  RuntimeAbilities abilities() const override { return {.terminals = true, .images = true}; }
   bool resolvesSubPaths() const override { return false; }
+  Task<Result<std::optional<ImageInfo>>> image(std::string name) override;
+  Task<Result<>> pullImage(std::string name, std::vector<ImageCredentials> credentials) override;
   Task<Result<>> preparePod(PodRef pod, SandboxOptions options) override;
   Task<Result<std::string>> startContainer(ContainerConfig config) override;
   Task<Result<>> stopContainer(std::string id, Duration grace) override;

@@ -27,6 +27,14 @@ class FakeRuntime final : public Runtime {
   std::function<Result<ExecResult>(const std::string& name,
                                    const std::vector<std::string>& command)>
       onExec = [](const auto&, const auto&) { return ExecResult{}; };
+  // What it has of an image; nullopt: nothing.
+  std::function<std::optional<ImageInfo>(const std::string& image)> onImage = [](const auto&) {
+    return ImageInfo{};
+  };
+  std::function<Result<>(const std::string& image)> onPull = [](const auto&) { return Result<>{}; };
+  std::vector<std::string> pulled;  // images, each with " as USER" for credentials
+  Duration pullTime = std::chrono::milliseconds(1);
+  bool hasImages = true;
   Duration execTime{};
   std::optional<Error> startError;  // the next starts fail with this
   std::optional<Error> listError;   // the next list fails with this, at once
@@ -51,8 +59,20 @@ class FakeRuntime final : public Runtime {
 
   std::string version() const override { return "fake://1"; }
 
-  RuntimeAbilities abilities() const override { return {}; }
+  RuntimeAbilities abilities() const override { return {.images = hasImages}; }
   bool resolvesSubPaths() const override { return true; }
+
+  Task<Result<std::optional<ImageInfo>>> image(std::string name) override {
+    co_return onImage(name);
+  }
+
+  Task<Result<>> pullImage(std::string name, std::vector<ImageCredentials> credentials) override {
+    pulled.push_back(name);
+    for (const auto& user : credentials) pulled.back() += " as " + user.user;
+    auto pause = sleepFor(executor_, pullTime);
+    co_await pause;
+    co_return onPull(name);
+  }
 
   Task<Result<>> preparePod(PodRef pod, SandboxOptions) override {
     prepared.insert(pod.uid);

@@ -107,6 +107,11 @@ HostNode::~HostNode() {
     if (entry.timer != 0) executor_.cancel(entry.timer);
 }
 
+void HostNode::setServices(ServiceAccess services) {
+  services_ = std::move(services);
+  volumes_.setDns(services_.dnsAddress);
+}
+
 void HostNode::start() {
   updateQosCgroups();
   registration_.start();

@@ -9,8 +9,8 @@
 // folders of volumes, so a new HostNode on the same runtime continues with the running pods.
 //
 // Files: host_node.cc has the life cycle of a pod, host_node_start.cc and host_node_stop.cc its
-// containers, host_node_machine.cc the state of the host, host_node_queries.cc the queries of
-// others.
+// containers, host_node_images.cc their images, host_node_machine.cc the state of the host,
+// host_node_queries.cc the queries of others.
 
 #include <functional>
 #include <map>
@@ -51,12 +51,22 @@ struct HostNodeServices {
   std::function<SignalReadings()> readSignals = {};  // on the worker; null: no pressure ever
 };
 
+// The services of the cluster as containers see them. Null functions: there are none.
+struct ServiceAccess {
+  std::function<std::string()> dnsAddress = {};  // of the cluster's DNS server; "": none
+  // Variables for the containers of a namespace; `links`: of all its services.
+  std::function<std::map<std::string, std::string>(const std::string& namespace_, bool links)>
+      environment = {};
+};
+
 class HostNode {
  public:
   HostNode(kube::Api& api, Executor& executor, Runtime& runtime, Cgroups& cgroups, Random random,
            HostNodeOptions options, HostNodeServices services);
   ~HostNode();
 
+  // Call before start.
+  void setServices(ServiceAccess services);
   void start();
   // Stops every pod's processes (SIGTERM, then SIGKILL after at most `grace`) and removes the
   // cgroups. The pods stay in the API.
@@ -76,11 +86,18 @@ class HostNode {
     api::ContainerStateWaiting state;
     WallTime retryAt{};
   };
+  // The image of a container that is or was pulled for its next start.
+  struct Pull {
+    bool done = false;
+    int failures = 0;        // in a row
+    bool runsAsRoot = true;  // of the image
+  };
   // A pod of this node; null `pod`: it was deleted from the API.
   struct Entry {
     PodPtr pod;
     std::vector<RuntimeContainer> containers;
     std::map<std::string, StartFailure> startFailures;
+    std::map<std::string, Pull> pulls;           // by container
     std::map<std::string, SteadyTime> stopping;  // container id -> when it is killed
     std::optional<api::PodStatus> status;
     json::value reported;
@@ -131,6 +148,12 @@ class HostNode {
   bool mayStart(Entry& entry, PodPlan& plan) const;
   Task<void> prepareVolumes(std::string uid, PodPtr pod);
   void volumesFailed(const std::string& uid, const HostPod& pod, std::string message);
+  void warnOfSharedPorts(const std::string& uid, const HostPod& pod,
+                         const api::Container& container);
+  Task<std::optional<StartFailure>> imageFailure(std::string uid, PodPtr pod, ContainerStart start);
+  std::optional<StartFailure> processFailure(const HostPod& pod, const ContainerStart& start);
+  Task<void> pull(std::string uid, PodPtr pod, std::string container, std::string image);
+  Task<Result<std::vector<ImageCredentials>>> credentialsFor(PodPtr pod, std::string image);
   Task<Result<>> startContainers(std::string uid, PodPlan plan);
   Task<Result<std::string>> startContainer(std::string uid, PodPtr pod, ContainerStart start);
   void onStartFailed(const std::string& uid, const HostPod& pod, const std::string& container,
@@ -159,6 +182,7 @@ class HostNode {
   NodeRegistration registration_;
   Executor& worker_;
   std::function<SignalReadings()> readSignals_;
+  ServiceAccess services_;
   kube::Informer<HostPod> pods_;
   net::HttpTransport* http_;
   PodVolumes volumes_;

@@ -94,6 +94,12 @@ Task<Result<>> HostNode::startContainers(std::string uid, PodPlan plan) {
   for (const auto& start : plan.starts) {
     if (stopped_) co_return Result<>{};
     const std::string name = start.container->name;
+    auto looking = imageFailure(uid, pod, start);
+    if (auto failure = co_await looking) {
+      entries_.at(uid).startFailures[name] = *std::move(failure);
+      continue;
+    }
+    if (start.attempt == 0) warnOfSharedPorts(uid, *pod, *start.container);
     auto starting = startContainer(uid, pod, start);
     auto started = co_await starting;
     if (!started) {
@@ -101,6 +107,7 @@ Task<Result<>> HostNode::startContainers(std::string uid, PodPlan plan) {
       continue;
     }
     entries_.at(uid).startFailures.erase(name);
+    entries_.at(uid).pulls.erase(name);
     events_.record(containerOf(*pod, name), "Normal", "Started", "Started container " + name);
     if (!hasPostStart(*pod, name)) continue;
     // The next container starts after the hook.
@@ -115,7 +122,9 @@ Task<Result<std::string>> HostNode::startContainer(std::string uid, PodPtr pod,
                                                    ContainerStart start) {
   const std::string name = start.container->name;
   const auto& details = pod->container(name);
-  if (auto why = containerRefusal(*pod, name, runtime_.abilities()))
+  const auto image = entries_.at(uid).pulls.find(name);
+  const bool root = image == entries_.at(uid).pulls.end() || image->second.runsAsRoot;
+  if (auto why = containerRefusal(*pod, name, runtime_.abilities(), root))
     co_return fail(ErrorCode::Invalid, *std::move(why));
   if (!details.volumeDevices.empty())
     co_return fail(ErrorCode::Invalid,
@@ -126,7 +135,17 @@ Task<Result<std::string>> HostNode::startContainer(std::string uid, PodPtr pod,
   if (!objects) co_return fail(std::move(objects.error()));
   ContainerInputs inputs;
   inputs.attempt = start.attempt;
-  auto environment = environmentOf(volumes_.fieldsOf(*pod), details, *objects);
+  Variables variables;
+  if (services_.environment)
+    variables = services_.environment(pod->metadata.namespace_,
+                                      pod->details.enableServiceLinks.value_or(true));
+  // Images have their own.
+  if (!runtime_.abilities().images) {
+    variables["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    variables["HOME"] = "/root";
+  }
+  auto environment =
+      environmentOf(volumes_.fieldsOf(*pod), details, *objects, std::move(variables));
   if (!environment) co_return fail(std::move(environment.error()));
   inputs.environment = *std::move(environment);
   // For a plain process the default path would require a private /dev, for a message that few

@@ -186,7 +186,9 @@ TEST_F(ProcessRuntimeTest, ROOT_ACommandThatDoesNotExistExitsWithStartError) {
   const auto container = find(*id);
   EXPECT_EQ(container->exitCode, 128);
   EXPECT_EQ(container->reason, "StartError");
-  EXPECT_EQ(container->message, "exec /no/such/command: No such file or directory");
+  EXPECT_EQ(container->message,
+            "exec /no/such/command: No such file or directory (the process runtime has no images: "
+            "the command must be on this host)");
 }
 
 TEST_F(ProcessRuntimeTest, ROOT_AContainerWithoutACommandIsRefusedWithAdvice) {

@@ -94,6 +94,19 @@ struct RuntimeContainer {
   bool operator==(const RuntimeContainer&) const = default;
 };
 
+// An image of a runtime with images.
+struct ImageInfo {
+  bool local = false;      // loaded by the user: a registry is not asked for a newer one
+  bool runsAsRoot = true;  // its user is root, by number or without one
+  std::string userName;    // its user, if it is a name
+};
+
+struct ImageCredentials {
+  std::string user;
+  std::string password;
+  bool operator==(const ImageCredentials&) const = default;
+};
+
 class Runtime {
  public:
   virtual ~Runtime() = default;
@@ -103,6 +116,14 @@ class Runtime {
   virtual RuntimeAbilities abilities() const = 0;
   // Returns true if the runtime handles MountSpec::subPath; otherwise it must be empty.
   virtual bool resolvesSubPaths() const = 0;
+
+  // Of a runtime with images. nullopt: it does not have the image.
+  virtual Task<Result<std::optional<ImageInfo>>> image(std::string) { co_return ImageInfo{}; }
+  // Pulls an image from its registry. Tries the credentials in turn; without any it is anonymous.
+  // May take minutes.
+  virtual Task<Result<>> pullImage(std::string, std::vector<ImageCredentials>) {
+    co_return Result<>{};
+  }
 
   // Creates what the first container of a pod needs. Idempotent.
   virtual Task<Result<>> preparePod(PodRef pod, SandboxOptions options) = 0;

@@ -233,6 +233,8 @@ int runContainer(const std::string& dir) {
     exit.exitCode = 128;
     exit.reason = "StartError";
     exit.message = failure.message;
+    if (exit.message.starts_with("exec "))
+      exit.message += " (the process runtime has no images: the command must be on this host)";
   }
   killLeftovers(record->joinFiles);
   log.drain();

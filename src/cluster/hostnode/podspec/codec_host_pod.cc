@@ -38,7 +38,8 @@ BOOST_DESCRIBE_STRUCT(SecurityContext, (),
 BOOST_DESCRIBE_STRUCT(Container, (),
                       (name, env, envFrom, volumeMounts, volumeDevices, livenessProbe,
                        readinessProbe, startupProbe, lifecycle, terminationMessagePath,
-                       terminationMessagePolicy, securityContext, stdin_, tty, restartPolicyRules))
+                       terminationMessagePolicy, securityContext, stdin_, tty, imagePullPolicy,
+                       restartPolicyRules))
 BOOST_DESCRIBE_STRUCT(HostPathSource, (), (path, type))
 BOOST_DESCRIBE_STRUCT(EmptyDirSource, (), (medium, sizeLimit))
 BOOST_DESCRIBE_STRUCT(ObjectSource, (), (name, secretName, items, defaultMode, optional))
@@ -61,8 +62,9 @@ BOOST_DESCRIBE_STRUCT(PodSecurityContext, (),
                        seccompProfile, appArmorProfile, sysctls))
 BOOST_DESCRIBE_STRUCT(PodDetails, (),
                       (volumes, initContainers, containers, ephemeralContainers, serviceAccountName,
-                       hostPID, hostIPC, shareProcessNamespace, hostUsers, hostname, dnsPolicy,
-                       dnsConfig, hostAliases, readinessGates, securityContext, os))
+                       hostPID, hostIPC, shareProcessNamespace, hostUsers, hostname,
+                       imagePullSecrets, dnsPolicy, enableServiceLinks, dnsConfig, hostAliases,
+                       readinessGates, securityContext, os))
 
 }  // namespace koord::cluster::spec
 

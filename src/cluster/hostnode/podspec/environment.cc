@@ -146,12 +146,10 @@ ReferencedNames environmentReferences(const spec::Container& container) {
 
 Result<std::vector<std::string>> environmentOf(const FieldContext& context,
                                                const spec::Container& container,
-                                               const ReferencedObjects& objects) {
+                                               const ReferencedObjects& objects, Variables given) {
   const auto& details = context.pod.details;
-  Values values{
-      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-      {"HOME", "/root"},
-      {"HOSTNAME", details.hostname.empty() ? context.pod.metadata.name : details.hostname}};
+  Values values = std::move(given);
+  values["HOSTNAME"] = details.hostname.empty() ? context.pod.metadata.name : details.hostname;
   for (const auto& from : container.envFrom) {
     Result<> added;
     if (from.configMapRef)

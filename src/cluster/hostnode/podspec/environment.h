@@ -1,7 +1,7 @@
 #pragma once
 
-// The environment of a container: envFrom, then env with its references, on top of a basic PATH,
-// HOME and HOSTNAME. Also expands $(NAME) in commands, arguments and subPathExpr.
+// The environment of a container: envFrom, then env with its references, on top of HOSTNAME and the
+// variables that the node gives. Also expands $(NAME) in commands, arguments and subPathExpr.
 
 #include <map>
 #include <string>
@@ -25,10 +25,15 @@ struct ReferencedNames {
 };
 ReferencedNames environmentReferences(const spec::Container& container);
 
-// The variables, "NAME=value". Fails, with kubelet's message, if a required reference is missing.
+// By name; of the services that a container may use, for example.
+using Variables = std::map<std::string, std::string>;
+
+// The variables, "NAME=value"; those of the container replace `given` ones. Fails, with kubelet's
+// message, if a required reference is missing.
 Result<std::vector<std::string>> environmentOf(const FieldContext& context,
                                                const spec::Container& container,
-                                               const ReferencedObjects& objects);
+                                               const ReferencedObjects& objects,
+                                               Variables given = {});
 
 // Expands $(NAME) from such an environment; keeps unknown names unchanged.
 std::vector<std::string> expandVariables(const api::List<std::string>& texts,

@@ -151,6 +151,7 @@ struct Container {
   std::optional<SecurityContext> securityContext;
   bool stdin_ = false;
   bool tty = false;
+  std::string imagePullPolicy;
   json::value restartPolicyRules;
 };
 
@@ -245,7 +246,9 @@ struct PodDetails {
   bool shareProcessNamespace = false;
   std::optional<bool> hostUsers;
   std::string hostname;
+  api::List<ObjectRef> imagePullSecrets;
   std::string dnsPolicy;
+  std::optional<bool> enableServiceLinks;
   json::value dnsConfig;
   api::List<HostAlias> hostAliases;
   api::List<ReadinessGate> readinessGates;

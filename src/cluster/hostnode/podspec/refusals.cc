@@ -63,8 +63,6 @@ std::optional<std::string> sandboxRefusal(const HostPod& pod) {
     return "hostUsers: false: this node makes no user namespaces";
   if (!pod.spec.resourceClaims.empty())
     return "resourceClaims: this node has no drivers for dynamic resource allocation";
-  if (details.dnsPolicy == "None" || !details.dnsConfig.is_null())
-    return "dnsConfig: pods of this node use its /etc/resolv.conf";
   const auto& context = details.securityContext;
   if (context && (isLocalhost(context->seccompProfile) || isLocalhost(context->appArmorProfile)))
     return "security profiles of type Localhost are not supported by this node";
@@ -72,7 +70,7 @@ std::optional<std::string> sandboxRefusal(const HostPod& pod) {
 }
 
 std::optional<std::string> containerRefusal(const HostPod& pod, const std::string& name,
-                                            const RuntimeAbilities& runtime) {
+                                            const RuntimeAbilities& runtime, bool imageRunsAsRoot) {
   const auto& container = pod.container(name);
   if (mustNotBeRoot(pod, container).value_or(false)) {
     const auto user = userOf(pod, container);
@@ -80,7 +78,7 @@ std::optional<std::string> containerRefusal(const HostPod& pod, const std::strin
       return fmt::format(
           "container's runAsUser breaks non-root policy (pod: \"{}_{}({})\", container: {})",
           pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid, name);
-    if (!user)
+    if (!user && imageRunsAsRoot)
       return fmt::format(
           "container has runAsNonRoot and image will run as root (pod: \"{}_{}({})\", "
           "container: {})",

@@ -14,6 +14,7 @@ namespace koord::cluster {
 // Optional abilities of a runtime.
 struct RuntimeAbilities {
   bool terminals = false;  // tty
+  bool images = false;     // containers have the files, command, variables and user of their image
 };
 
 // For a whole pod: it fails at once, like a pod that a kubelet does not admit.
@@ -26,8 +27,10 @@ std::optional<PodRefusal> podRefusal(const HostPod& pod);
 // For a pod's sandbox, which a kubelet would fail to create and retry.
 std::optional<std::string> sandboxRefusal(const HostPod& pod);
 
-// For one container, which waits with CreateContainerConfigError.
+// For one container, which waits with CreateContainerConfigError. `imageRunsAsRoot`: what its image
+// says of its user.
 std::optional<std::string> containerRefusal(const HostPod& pod, const std::string& container,
-                                            const RuntimeAbilities& runtime);
+                                            const RuntimeAbilities& runtime,
+                                            bool imageRunsAsRoot = true);
 
 }  // namespace koord::cluster

@@ -36,10 +36,6 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Users", R"({"hostUsers": false, "containers": []})", "user namespaces"},
         Case{"Claims", R"({"resourceClaims": [{"name": "gpu"}], "containers": []})",
              "resourceClaims"},
-        Case{
-            "Dns",
-            R"({"dnsPolicy": "None", "dnsConfig": {"nameservers": ["1.1.1.1"]}, "containers": []})",
-            "resolv.conf"},
         Case{"Seccomp",
              R"({"securityContext": {"seccompProfile": {"type": "Localhost"}}, "containers": []})",
              "Localhost"},

@@ -13,6 +13,7 @@
 #include "cluster/hostnode/volumes/object_watches.h"
 #include "cluster/hostnode/volumes/on_worker.h"
 #include "cluster/hostnode/volumes/payload.h"
+#include "cluster/services/dns/resolver_config.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -145,6 +146,9 @@ Task<Result<VolumePlaces>> PodVolumes::setUp(HostPodPtr pod) {
   auto hosts = hostsFile(pod);
   auto written = co_await hosts;
   if (!written) co_return fail(std::move(written.error()));
+  auto resolver = resolverFile(pod);
+  auto resolves = co_await resolver;
+  if (!resolves) co_return fail(std::move(resolves.error()));
   co_return places;
 }
 
@@ -347,6 +351,32 @@ Task<Result<>> PodVolumes::hostsFile(HostPodPtr pod) {
   co_return co_await work;
 }
 
+Task<Result<>> PodVolumes::resolverFile(HostPodPtr pod) {
+  services::PodDns dns{pod->details.dnsPolicy, pod->details.dnsConfig, pod->spec.hostNetwork};
+  const std::string uid = pod->metadata.uid;
+  auto work =
+      onWorker(executor_, worker_,
+               [dir = podDir(uid), dns = std::move(dns), namespace_ = pod->metadata.namespace_,
+                server = dnsAddress_ ? dnsAddress_() : std::string()]() -> Result<bool> {
+                 const auto text = services::resolvConfOf(
+                     dns, namespace_, readFile("/etc/resolv.conf").value_or(""), server);
+                 if (!text) return false;
+                 if (auto made = makeDirs(dir, 0750); !made) return fail(std::move(made.error()));
+                 const std::string path = dir + "/resolv.conf";
+                 if (readFile(path).value_or("") == *text) return true;
+                 if (auto put = writeFileAtomic(path, *text, 0644); !put)
+                   return fail(std::move(put.error()));
+                 return true;
+               });
+  auto own = co_await work;
+  if (!own) co_return fail(std::move(own.error()));
+  if (*own)
+    withResolver_.insert(uid);
+  else
+    withResolver_.erase(uid);
+  co_return Result<>{};
+}
+
 Task<Result<std::vector<MountSpec>>> PodVolumes::mountsOf(HostPodPtr pod, std::string container,
                                                           VolumePlaces places,
                                                           std::vector<std::string> environment,
@@ -364,6 +394,8 @@ Task<Result<std::vector<MountSpec>>> PodVolumes::mountsOf(HostPodPtr pod, std::s
   }
   const std::string dir = podDir(pod->metadata.uid);
   if (!pod->details.hostAliases.empty()) mounts.push_back({dir + "/etc-hosts", "", "/etc/hosts"});
+  if (withResolver_.contains(pod->metadata.uid))
+    mounts.push_back({dir + "/resolv.conf", "", "/etc/resolv.conf"});
   const auto& wanted = pod->container(container).volumeMounts;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto& mount = wanted[i];
@@ -409,6 +441,7 @@ Task<Result<std::vector<MountSpec>>> PodVolumes::mountsOf(HostPodPtr pod, std::s
 Task<Result<>> PodVolumes::tearDown(std::string uid) {
   watches_->forget(uid);
   tokens_.erase(uid);
+  withResolver_.erase(uid);
   auto work = onWorker(executor_, worker_, [dir = podDir(uid)] { return tearDownPod(dir); });
   co_return co_await work;
 }

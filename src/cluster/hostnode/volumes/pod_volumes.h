@@ -53,6 +53,9 @@ class PodVolumes {
              Listener listener);
   ~PodVolumes();
 
+  // Call before the first set-up: the address of the cluster's DNS server, "" without one. Pods
+  // then have a resolv.conf of their own.
+  void setDns(std::function<std::string()> address) { dnsAddress_ = std::move(address); }
   // Sets up all volumes that a container mounts. Errors are messages for a FailedMount event.
   Task<Result<VolumePlaces>> setUp(HostPodPtr pod);
   // When volumes must be set up again without a change, because a token expires; nullopt if never.
@@ -90,12 +93,15 @@ class PodVolumes {
   Task<Result<>> ensureTokens(HostPodPtr pod, spec::Volume volume);
   Task<Result<Token>> requestToken(HostPodPtr pod, spec::TokenSource source);
   Task<Result<>> hostsFile(HostPodPtr pod);
+  Task<Result<>> resolverFile(HostPodPtr pod);
 
   kube::Api& api_;
   Executor& executor_;
   Executor& worker_;
   Options options_;
   Listener listener_;
+  std::function<std::string()> dnsAddress_;
+  std::set<std::string> withResolver_;  // uids of pods with a resolv.conf of their own
   std::unique_ptr<ObjectWatches> watches_;
   std::map<std::string, std::map<TokenKey, Token>> tokens_;  // by pod uid
 };

@@ -16,6 +16,7 @@
 #include "koordctl/deschedule/deschedule_command.h"
 #include "koordctl/doctor/doctor_command.h"
 #include "koordctl/explain/explain_command.h"
+#include "koordctl/image/image_command.h"
 #include "koordctl/status/status_command.h"
 #include "koordctl/test/test_command.h"
 
@@ -78,8 +79,12 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
       .check([&options] { return isFolder(options.configDir); });
   set.text("runtime", options.runtime,
            "How the host node runs containers: process (their command, on this machine's files; "
-           "images are ignored) or containerd")
-      .oneOf({"process", "containerd"});
+           "images are ignored), containerd, or auto (containerd where it is installed, else "
+           "process)")
+      .oneOf({"process", "containerd", "auto"});
+  set.text("images", options.images,
+           "With containerd: an archive of images (docker save), or a folder of archives or of an "
+           "OCI layout, to load at start");
   set.text(
       "containerd-socket", options.containerdSocket,
       "With --runtime=containerd: the socket of a running containerd; default: koordctl starts "
@@ -113,6 +118,8 @@ void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& 
     UpOptions& options = flags.options;
     if (options.inMemory && up.flags.given("data-dir"))
       return commands.refuse("--in-memory keeps nothing: leave --data-dir out", "up");
+    if (!options.images.empty() && options.runtime == "process")
+      return commands.refuse("--images needs --runtime=containerd or auto", "up");
     if (options.runtimeProxy && options.runtime != "containerd")
       return commands.refuse("--runtime-proxy needs --runtime=containerd", "up");
     if (flags.nodes >= 0) options.nodes = flags.nodes;
@@ -317,6 +324,31 @@ void addExaminations(koord::flags::Commands& commands, std::string& kubeconfig) 
   add("doctor", "Say whether Koordinator works in a cluster", Examination::Doctor);
 }
 
+void addImage(koord::flags::Commands& commands, koord::koordctl::ImageOptions& options) {
+  const auto add = [&](const char* name, const char* summary) -> koord::flags::Command& {
+    auto& command = commands.add(name, summary);
+    command.flags.text("data-dir", options.dataDir, "Folder of the cluster").defaultText =
+        koord::cluster::defaultDataDir();
+    command.flags.text("containerd-socket", options.containerdSocket,
+                       "With 'koordctl up --containerd-socket': the same socket");
+    return command;
+  };
+  auto& load = add("image load", "Load images into a cluster with --runtime=containerd");
+  load.arguments = "FILE|FOLDER|IMAGE...";
+  load.details =
+      "FILE is an archive of 'docker save' or of an OCI layout, FOLDER an OCI layout or a folder "
+      "of archives.\nIMAGE is taken from docker or podman on this machine, else from its "
+      "registry.\n"
+      "Loaded images are never pulled, whatever imagePullPolicy says.";
+  load.run = [&](const std::vector<std::string>& sources) {
+    if (sources.empty()) return commands.refuse("at least one FILE, FOLDER or IMAGE", "image load");
+    return koord::koordctl::runImageLoad(options, sources);
+  };
+  add("image list", "List the images that were loaded").run = [&](const auto&) {
+    return koord::koordctl::runImageList(options);
+  };
+}
+
 std::string programPath(const char* fallback) {
   std::error_code ec;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
@@ -350,6 +382,8 @@ int main(int argc, char** argv) {
   addExplainOthers(commands, explainOptions);
   koord::koordctl::DescheduleOptions descheduleOptions;
   addDeschedule(commands, descheduleOptions);
+  koord::koordctl::ImageOptions imageOptions;
+  addImage(commands, imageOptions);
   koord::koordctl::TestFlags testFlags;
   koord::koordctl::addTestCommand(commands, testFlags, program);
   auto& doctor = commands.add("doctor node", "Say what of koordlet works on this machine");

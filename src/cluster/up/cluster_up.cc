@@ -14,6 +14,7 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "cluster/hostnode/log_follower.h"
+#include "cluster/services/service_proxy.h"
 #include "cluster/up/addresses.h"
 #include "cluster/up/demo_hints.h"
 #include "cluster/up/manifests.h"
@@ -72,6 +73,7 @@ struct ClusterUp::Actors {
   kube::Informer<api::ConfigMap> sloConfig;
   Controllers controllers;
   SimNodes simNodes;
+  std::unique_ptr<services::ServiceProxy> services;  // outlives the host, which asks it
   std::unique_ptr<Host> host;
   Supervisor supervisor;
   TaskGroup tasks;  // they use the rest, so they end first
@@ -116,8 +118,14 @@ Result<> ClusterUp::openCredentials() {
   auto credentials = Credentials::open(data_.path(), executor_.wallNow());
   if (!credentials) return fail(std::move(credentials.error()));
   credentials_ = *std::move(credentials);
-  std::vector<std::string> hosts = {"localhost",  "127.0.0.1",          "::1",
-                                    "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
+  std::vector<std::string> hosts = {"localhost",
+                                    "127.0.0.1",
+                                    "::1",
+                                    "10.96.0.1",
+                                    "kubernetes",
+                                    "kubernetes.default",
+                                    "kubernetes.default.svc",
+                                    "kubernetes.default.svc.cluster.local"};
   if (const auto host = hostOf(options_.listen); isEveryAddress(host)) {
     for (auto& address : interfaceAddresses()) hosts.push_back(std::move(address));
   } else if (std::ranges::find(hosts, host) == hosts.end()) {
@@ -144,12 +152,14 @@ Result<> ClusterUp::openServer() {
     }
   };
   options.webhookCaller = apiserver::makeWebhookCaller(
-      http_, executor_, [](const api::ServiceReference& service) -> Result<std::string> {
+      http_, executor_, [this](const api::ServiceReference& service) -> Result<std::string> {
+        if (actors_ && actors_->services) return actors_->services->origin(service);
         return fail(ErrorCode::Unavailable,
                     fmt::format("service {}/{} has no endpoints on this machine",
                                 service.namespace_, service.name));
       });
   options.rbac = options_.authorize;
+  options.loopbackEndpoints = true;
   auto keys = Credentials::signingKeys(data_.path(), executor_.wallNow());
   if (!keys) return fail(std::move(keys.error()).within("keys of service accounts"));
   options.serviceAccounts.emplace();
@@ -200,9 +210,11 @@ Result<> ClusterUp::openHost(const std::string& program) {
   if (options_.hostNode == HostNodeMode::Off) return {};
   auto host = Host::open(*api_, executor_, random_.fork(),
                          {data_.path(), options_.runtime, options_.containerdSocket, program, tls_,
-                          &http_, options_.runtimeProxy, options_.evictionHard});
+                          &http_, options_.runtimeProxy, options_.evictionHard, options_.images});
   if (host) {
     actors_->host = *std::move(host);
+    if (const auto& note = actors_->host->note(); !note.empty()) notes_.push_back(note);
+    openServices();
     actors_->controllers.setVolumeHost(actors_->host->nodeName(), data_.file("volumes"));
     return {};
   }
@@ -212,6 +224,22 @@ Result<> ClusterUp::openHost(const std::string& program) {
     return fail(std::move(host.error()).within(wrongFlag ? "host node" : "--host-node=on"));
   notes_.push_back("this machine is left out as a node: " + host.error().message);
   return {};
+}
+
+// The host node works without services, so a failure is a note.
+void ClusterUp::openServices() {
+  auto services =
+      services::ServiceProxy::open(*api_, executor_, random_.fork(), {actors_->host->nodeName()});
+  if (!services) {
+    notes_.push_back("services are not reachable: " + services.error().message);
+    return;
+  }
+  actors_->services = *std::move(services);
+  actors_->host->node().setServices(
+      {[proxy = actors_->services.get()] { return proxy->dnsAddress(); },
+       [proxy = actors_->services.get()](const std::string& namespace_, bool links) {
+         return proxy->environment(namespace_, links);
+       }});
 }
 
 bool ClusterUp::hasComponent(const std::string& name) const {
@@ -306,6 +334,11 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   actors_->controllers.start();
   actors_->nodes.start();
   actors_->pods.start();
+  if (actors_->services) {
+    auto serving = actors_->services->start();
+    auto served = co_await serving;
+    if (!served) log::error("services: {}", served.error().message);
+  }
   if (actors_->host) actors_->host->node().start();
   for (const auto& component : components_) actors_->supervisor.start(component.child);
   const int simulated = simulatedNodes();

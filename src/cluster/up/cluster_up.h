@@ -46,6 +46,7 @@ class ClusterUp {
   void publish(const std::string& address);
   Result<> openCredentials();
   Result<> openHost(const std::string& program);
+  void openServices();
   int simulatedNodes() const;
   Result<> openComponents(const std::string& program);
   Result<> writeKubeconfigs();

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cluster/containerd/containerd_daemon.h"
 #include "cluster/containerd/containerd_runtime.h"
+#include "cluster/containerd/image_import.h"
 #include "cluster/containerd/shims.h"
 #include "cluster/hostnode/process_runtime.h"
 
@@ -79,6 +80,16 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
 }
 
 Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
+  const bool automatic = options.runtime == "auto";
+  std::string why;
+  if (automatic && options.containerdSocket.empty()) why = missingForContainerd();
+  if (automatic && why.empty()) {
+    auto opened = openContainerd(executor, options);
+    if (opened) return {};
+    why = opened.error().message;
+    containerdSocket_ = ownContainerd_ = "";
+  }
+  if (automatic) note_ = "--runtime=auto: processes instead of containers, since " + why;
   if (options.runtime == "containerd") {
     auto opened = openContainerd(executor, options);
     if (!opened) return fail(ErrorCode::Invalid, "--runtime=containerd: " + opened.error().message);
@@ -107,8 +118,9 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
     if (!proxy) return fail(std::move(proxy.error()));
     socket = *std::move(proxy);
   }
-  auto connected = ContainerdRuntime::connect(executor, {socket, options.dataDir + "/containers"},
-                                              kContainerdPatience);
+  auto connected = ContainerdRuntime::connect(
+      executor, {socket, options.dataDir + "/containers", loadedImagesFile(options.dataDir)},
+      kContainerdPatience);
   if (!connected) return fail(std::move(connected.error()));
   imageDir_ = (*connected)->imageDir();
   const std::string fallback = own ? options.dataDir : kContainerdRoot;
@@ -120,7 +132,13 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   }
   if (imageDir_.empty()) imageDir_ = fallback;
   runtime_ = *std::move(connected);
-  return own ? importBusybox(*own) : Result<>{};
+  const std::string names = loadedImagesFile(options.dataDir);
+  if (own)
+    if (auto imported = importBusybox(*own, names); !imported) return imported;
+  if (options.images.empty()) return {};
+  if (auto imported = importImages({containerdSocket_, names}, options.images); !imported)
+    return fail(std::move(imported.error()).within("--images"));
+  return {};
 }
 
 // Starts the proxy; its socket replaces the runtime's.

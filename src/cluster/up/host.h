@@ -16,16 +16,25 @@ namespace koord::cluster {
 
 struct HostOptions {
   std::string dataDir;
-  std::string runtime;  // process, containerd
+  std::string runtime;  // process, containerd, auto
   std::string containerdSocket;
   std::string program;  // path of this program, for shims
   std::shared_ptr<const net::ServerTls> tls;
   net::HttpTransport* http = nullptr;  // for probes
   bool runtimeProxy = false;           // koord-runtime-proxy before containerd
   std::string evictionHard;            // kubelet's format; "" = no pressure ever
+  std::string images;                  // a file or folder to import into containerd; "" = none
   std::string nodeName;                // "" = the name of the host
   std::string address = "127.0.0.1";   // of the node; the kubelet's port is there
 };
+
+// Where the containerd of a data folder listens, and the names of the images loaded into it.
+inline std::string containerdSocketOf(const std::string& dataDir) {
+  return dataDir + "/containerd/containerd.sock";
+}
+inline std::string loadedImagesFile(const std::string& dataDir) {
+  return dataDir + "/loaded-images";
+}
 
 // The sockets between koord-runtime-proxy and koordlet, below the data folder.
 struct RuntimeProxyPaths {
@@ -45,6 +54,8 @@ class Host {
                                             HostOptions options);
 
   HostNode& node() { return *node_; }
+  // What a user should know about the start; "" if nothing.
+  const std::string& note() const { return note_; }
   // Ends the pods' processes, removes their cgroups, then stops the runtime and waits for its
   // shims.
   Task<void> shutdown(Duration grace);
@@ -68,7 +79,8 @@ class Host {
   std::unique_ptr<Supervisor> daemon_;  // of our own containerd, and of the proxy
   std::string ownContainerd_;           // its socket; "" without one
   std::string containerdSocket_;        // of our containerd, or of the host's
-  std::string imageDir_;                // "" if there are no images
+  std::string note_;
+  std::string imageDir_;  // "" if there are no images
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<GrpcHealth> grpcHealth_;
   LoopThread volumesThread_{"volumes"};

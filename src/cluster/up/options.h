@@ -25,6 +25,7 @@ struct UpOptions {
   std::string kubeconfig;     // "" = <data folder>/kubeconfig
   std::string configDir;      // with koord-scheduler.yaml and koord-descheduler.yaml
   std::string runtime = "process";
+  std::string images;            // a file or folder to import; "" = none
   std::string containerdSocket;  // "" = a containerd of our own
   bool runtimeProxy = false;     // koord-runtime-proxy in front of it
   std::string evictionHard =     // of the host node; "" = no pressure ever

@@ -94,7 +94,7 @@ class ContainerdTest:
         check(wait_until("the pod that fails", ended)["exitCode"] == 3, "exit code")
         wait_until("an event about the missing image", lambda: [
             event for event in self.cluster.get("events", "-n", NAMESPACE)["items"]
-            if "example.test/none:1" in event["message"] and "import" in event["message"]])
+            if "example.test/none:1" in event["message"] and "koordctl image load" in event["message"]])
         self.cluster.kubectl("delete", "pod", "once", "-n", NAMESPACE, "--timeout=60s")
 
     def volumes_and_probes_work(self):

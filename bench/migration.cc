@@ -49,7 +49,7 @@ struct MigrationBed {
     TaskGroup group;
     group.spawn(call(std::move(request), &reply));
     loop.advanceUntil([&] { return reply.has_value(); }, 1s);
-    if (!reply) throw std::runtime_error("the API server does not answer");
+    if (!reply) throw std::runtime_error("the API server does not respond");
     if (!*reply) throw std::runtime_error(reply->error().message);
     return parseJson(**reply).value();
   }

@@ -21,8 +21,9 @@ int main(int argc, char** argv) {
   flags.version = component.version;
   koord::kube::CommandLine line(
       {}, component,
-      "Moves pods away from nodes that became hot, fragmented or wrong: descheduling plugins of\n"
-      "Koordinator and Kubernetes, and the controller of PodMigrationJobs.");
+      "Evicts pods from nodes that are overloaded, fragmented or do not match the pods' rules any "
+      "more:\nthe descheduling plugins of Koordinator and Kubernetes, and the controller of "
+      "PodMigrationJobs.");
   koord::descheduler::addFlags(line, flags, component);
   if (const auto status = line.parse(argc, argv)) return *status;
   flags.shown = line.flags().values();

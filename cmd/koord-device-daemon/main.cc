@@ -33,20 +33,20 @@ struct Flags {
 void addFlags(flags::FlagSet& set, Flags& flags) {
   set.group("Device infos");
   set.boolean("oneshot", flags.settings.oneshot, "write the file once and exit");
-  set.duration("sleep-interval", flags.settings.interval, "how often to look at the devices");
+  set.duration("sleep-interval", flags.settings.interval, "interval of the search for devices");
   set.text("prints-output-file", flags.settings.output,
            "the file that koordlet reads; \"\" is standard output");
   set.boolean("no-timestamp", flags.noTimestamp, "there are no timestamps").withNoEffect();
   set.text(
       "config-file", flags.configFile,
-      "YAML or JSON with the same; flags and the environment (KDD_ONESHOT, KDD_SLEEP_INTERVAL,\n"
-      "KDD_PRINTS_OUTPUT_FILE, KDD_CONFIG_FILE) come first");
+      "YAML or JSON file with these settings; flags and the environment "
+      "(KDD_ONESHOT,\nKDD_SLEEP_INTERVAL, KDD_PRINTS_OUTPUT_FILE, KDD_CONFIG_FILE) override it");
   set.group("Host");
   set.text(
       "host-root-dir", flags.hostRoot,
       "where the host's root is mounted, with the tools and libraries of vendors; the process's "
       "own root if the folder does not exist");
-  set.duration("tool-timeout", flags.toolLimit, "how long a vendor's tool or library may take");
+  set.duration("tool-timeout", flags.toolLimit, "timeout of a vendor's tool or library");
   set.group("Other");
   set.boolean("version", flags.version, "Print the version and exit");
   set.group("Log");
@@ -75,7 +75,7 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, flags::
     return 0;
   }
   if (!set.arguments().empty())
-    return refuse(fmt::format("argument \"{}\": it takes flags only", set.arguments().front()));
+    return refuse(fmt::format("unexpected argument \"{}\"", set.arguments().front()));
   const auto logging =
       log::setup({.program = "koord-device-daemon",
                   .format = flags.logFormat == "json" ? log::Format::Json : log::Format::Text,
@@ -141,7 +141,7 @@ int run(const flags::FlagSet& set, const Flags& flags) {
     const int number = waitForSignal(signals, outcome.pause);
     if (number == 0) continue;
     if (number != SIGHUP) {
-      log::info("ending at signal {}", number);
+      log::info("stopping on signal {}", number);
       daemon.end();
       return 0;
     }
@@ -149,7 +149,7 @@ int run(const flags::FlagSet& set, const Flags& flags) {
     if (const auto changed = settingsNow(set, flags)) {
       daemon.change(*changed);
     } else {
-      log::error("{}; the settings stay as they are", changed.error().message);
+      log::error("{}; the previous settings stay in force", changed.error().message);
     }
   }
 }

@@ -23,17 +23,17 @@ void addPolicyFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
   set.group("Who may bind pods, gate BindingAdmissionWebhook");
   BindingAdmissionFlags& binding = options.bindingAdmission;
   set.text("binding-admission-user-name", binding.userNames,
-           "Parts of the names of users who may, separated by commas; empty: everybody");
+           "Users who may bind pods: parts of their names, separated by commas; empty: every user");
   set.text("binding-admission-namespaces", binding.namespaces,
-           "Namespaces in which others may not, separated by commas; * = all");
+           "Namespaces in which other users may not bind pods, separated by commas; * = all");
   set.text("binding-admission-exclude-namespaces", binding.excludedNamespaces,
-           "Namespaces in which everybody may, separated by commas");
+           "Namespaces in which every user may bind pods, separated by commas");
   set.text("binding-admission-bypass-labels", binding.bypassLabels,
-           "Keys of labels of pods that everybody may bind, separated by commas");
+           "Keys of labels; every user may bind pods with one of them; separated by commas");
   set.text("binding-admission-bypass-annotations", binding.bypassAnnotations,
-           "Likewise of annotations");
+           "Keys of annotations, with the same effect");
   set.boolean("binding-admission-dry-run", binding.dryRun,
-              "Only count and log who would be denied");
+              "Count and log the bindings that would be denied, but allow them");
   set.group("Labels that pods must have, gate EnablePodEnhancedValidator");
   set.text("pod-enhanced-validator-config-namespace", options.podRules.configNamespace,
            "Namespace of the ConfigMap with the rules");
@@ -47,21 +47,21 @@ void addAdmissionFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
   set.boolean("colocation-profile-reconcile-by-default", profiles.reconcileByDefault,
               "Apply profiles that do not have the label config.koordinator.sh/controller-managed");
   set.duration("colocation-profile-reconcile-interval", profiles.interval,
-               "How often the pods of a profile are looked at");
+               "How often the pods of a profile are checked");
   set.duration("colocation-profile-force-update-pod-duration", profiles.forceUpdate,
-               "How long a pod that was given a profile is left alone");
+               "How long a pod is not changed again after its profile was applied");
   set.duration("colocation-profile-expire-pod-cache-duration", profiles.expireCache,
-               "How often pods that were given a profile are forgotten, where that is over");
-  set.real("colocation-profile-update-pod-qps", profiles.qps, "Pods to change per second");
+               "How often pods are dropped from the cache after that time");
+  set.real("colocation-profile-update-pod-qps", profiles.qps, "Pods updated per second");
   set.integer("colocation-profile-update-pod-qps-burst", profiles.burst,
-              "Pods to change at once beyond the rate");
+              "Burst of pod updates above that rate");
   set.group("Elastic quotas");
   set.integer("quota-update-max-retries", options.quotaUpdates.maxRetries,
-              "How often the write of admitted pods to their quota is tried again; 3 at least");
+              "How often the update of a quota with admitted pods is retried; at least 3");
   set.duration("quota-update-retry-jitter", options.quotaUpdates.retryJitter,
-               "The most to wait before such a write after a conflict; 0 = no time");
+               "Longest wait before such a retry; 0 = no wait");
   set.duration("quota-update-max-total-jitter", options.quotaUpdates.maxTotalJitter,
-               "The most to wait in all for pods that were admitted together");
+               "Longest total wait of pods that are admitted together");
 }
 
 }  // namespace
@@ -72,8 +72,8 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   const auto selection = [&](const char* name, std::vector<std::string>& into, const char* usage,
                              std::span<const std::string_view> present) {
     set.list(name, into,
-             fmt::format("{}: * = all, name = this one, -name = not this one; names of others that "
-                         "the original has are accepted",
+             fmt::format("{}: * = all, NAME = enabled, -NAME = disabled; other names of the "
+                         "original are accepted",
                          usage))
         .defaultText = fmt::format("[{}]", fmt::join(present, ","));
   };
@@ -81,40 +81,40 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   selection("noderesource-plugins", options.nodeResourcePlugins,
             "Plugins of the controller noderesource", kNodeResourcePlugins);
   set.boolean("node-strategy-enables", options.nodeResource.nodesDecide,
-              "Let the strategy of a node turn co-location on where the cluster's is off");
-  set.boolean(
-      "upstream-metric-units", options.nodeResource.upstreamUnits,
-      "Give batch-cpu in cores and mid-cpu in thousandths, as the original does; false: both "
-      "in cores");
+              "Let a node's strategy enable co-location that the cluster's strategy disables");
+  set.boolean("upstream-metric-units", options.nodeResource.upstreamUnits,
+              "Report batch-cpu in cores and mid-cpu in millicores, as the original does; false: "
+              "both in cores");
   set.boolean("quotas-follow-profiles", options.profilesOwnQuotas,
-              "Let the quota of an ElasticQuotaProfile be deleted with it; false: it stays");
+              "Delete the quota of an ElasticQuotaProfile with it; false: keep it");
   line.featureGates(options.gates);
   set.text("namespace", options.watchNamespace, "Watch pods of this namespace only");
   set.text("config-namespace", options.configNamespace, "Namespace of the SLO ConfigMap");
   set.text("slo-config-name", options.sloConfigName, "Name of the SLO ConfigMap");
   set.text("node-strategy-name-need-check", options.nodeStrategyNamesRequired,
-           "true: entries for nodes in the SLO ConfigMap need names of their own")
+           "true: each node entry in the SLO ConfigMap needs a unique name")
       .oneOf({"true", "false"});
   addAdmissionFlags(set, options);
   addPolicyFlags(set, options);
   set.group("Serving");
   set.text("metrics-addr", options.metricsAddress,
-           "Address of /metrics; 0 = none. Without a host: loopback, in a pod every address");
-  set.text("health-probe-addr", options.healthAddress, "Address of /healthz and /readyz, likewise");
+           "Address of /metrics; 0 = none. Default host: loopback, in a pod all addresses");
+  set.text("health-probe-addr", options.healthAddress, "Address of /healthz and /readyz; 0 = none");
   set.boolean("enable-pprof", options.pprof, "Serve profiles of the process at --pprof-addr");
-  set.text("pprof-addr", options.pprofAddress, "Address of /debug/pprof, likewise");
+  set.text("pprof-addr", options.pprofAddress, "Address of /debug/pprof");
   set.group("Leader election");
   set.boolean("enable-leader-election", options.leaderElection,
               "Run controllers only while holding the lease koordinator-manager");
   set.text("leader-election-namespace", options.leaderElectionNamespace, "Namespace of the lease");
-  set.text("leader-elect-resource-lock", options.resourceLock, "Kind of the lock; only leases")
+  set.text("leader-elect-resource-lock", options.resourceLock,
+           "Kind of the lock; only leases is supported")
       .oneOf({"leases"});
   set.group("API server");
   set.text("kubeconfig", component.client.kubeconfig,
            "kubeconfig file; by default $KUBECONFIG, then the service account");
   set.text("master", component.client.server, "Address of the API server, instead of kubeconfig's");
   set.real("rest-config-qps", component.qps, "API requests per second; 0 = unlimited");
-  set.integer("rest-config-burst", component.burst, "API requests at once beyond the rate");
+  set.integer("rest-config-burst", component.burst, "Burst of API requests above that rate");
   for (const auto& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
 }
 

@@ -32,10 +32,9 @@ int main(int argc, char** argv) {
        .thresholdAlways = true},
       component,
       "Turns idle capacity into batch and mid resources, distributes the configuration of "
-      "koordlet,\n"
-      "and applies co-location profiles to new pods. The webhook server is set up by environment\n"
-      "variables: WEBHOOK_PORT, WEBHOOK_CERT_DIR, WEBHOOK_HOST, POD_NAMESPACE, SECRET_NAME,\n"
-      "SERVICE_NAME.");
+      "koordlet,\nand applies co-location profiles to new pods. The webhook server is configured "
+      "by environment\nvariables: WEBHOOK_PORT, WEBHOOK_CERT_DIR, WEBHOOK_HOST, POD_NAMESPACE, "
+      "SECRET_NAME,\nSERVICE_NAME.");
   addFlags(line, options, component);
   if (const auto status = line.parse(argc, argv)) return *status;
   for (auto& note : missingParts(options)) component.notes.push_back(std::move(note));

@@ -38,28 +38,29 @@ struct Flags {
 void addFlags(flags::FlagSet& set, Flags& flags) {
   auto& proxy = flags.proxy;
   set.group("Proxy");
-  set.text("koord-runtimeproxy-endpoint", proxy.endpoint, "unix socket that kubelet is pointed at");
+  set.text("koord-runtimeproxy-endpoint", proxy.endpoint, "Unix socket for kubelet");
   set.text("remote-runtime-service-endpoint", proxy.runtime,
-           "unix socket of the container runtime behind it");
+           "Unix socket of the container runtime");
   set.text("backend-runtime-mode", flags.mode,
-           "what the runtime speaks: Containerd (CRI, also of CRI-O) or Docker (its Engine API)");
+           "protocol of the runtime: Containerd (CRI, also for CRI-O) or Docker (Engine API)");
   set.duration("drain-timeout", proxy.drainTime,
-               "how long calls under way may take at SIGTERM before they are cut");
+               "how long calls in flight may take after SIGTERM before they are aborted");
   set.group("Hooks");
   set.text("runtime-hook-server-key", proxy.skip.key,
-           "label or annotation of pods that no hook server is asked about");
-  set.text("runtime-hook-server-val", proxy.skip.value, "the value that it has to have");
+           "label or annotation of pods for which no hook server is called");
+  set.text("runtime-hook-server-val", proxy.skip.value,
+           "the required value of that label or annotation");
   set.text("hook-server-config-dir", proxy.hookFolder,
-           "folder of the files that say which hook servers there are");
-  set.duration("hook-timeout", proxy.hookTimeout, "how long a hook server may take for an answer");
+           "folder with the configuration files of hook servers");
+  set.duration("hook-timeout", proxy.hookTimeout, "timeout of a call of a hook server");
   set.group("Other");
   set.text("metrics-addr", flags.metricsAddress,
-           "where to serve /metrics, /healthz and /readyz: ADDRESS:PORT or unix:/path; \"\" = "
-           "nowhere");
+           "address of /metrics, /healthz and /readyz: ADDRESS:PORT or unix:/path; \"\" = none");
   set.text("install-into", flags.installInto,
-           "put the program and its service on the machine whose root is mounted here, and exit");
+           "install the program and its systemd service into the root file system mounted here, "
+           "and exit");
   set.boolean("version", flags.version, "Print the version and exit");
-  set.unused("remote-image-service-endpoint", "string", "", "images go the way of everything else");
+  set.unused("remote-image-service-endpoint", "string", "", "image calls use the same sockets");
   set.group("Log");
   flags::addLogFlags(set, flags.verbosity, flags.logFormat, flags.logOutput);
 }
@@ -75,10 +76,9 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
   if (auto parsed = set.parse(arguments); !parsed) return refuse(parsed.error().message);
   if (set.helpWanted()) {
     fmt::print(
-        "Stands between kubelet and the container runtime, and asks hook servers (koordlet) what "
-        "a\n"
-        "container is to get before the runtime makes it.\n\n"
-        "Usage:\n  koord-runtime-proxy [flags]\n\n{}",
+        "A proxy between kubelet and the container runtime. It calls hook servers (koordlet), "
+        "which may\nchange a container before the runtime creates it.\n\nUsage:\n  "
+        "koord-runtime-proxy [flags]\n\n{}",
         flags::describe(set));
     return 0;
   }
@@ -87,7 +87,7 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
     return 0;
   }
   if (!set.arguments().empty())
-    return refuse(fmt::format("argument \"{}\": it takes flags only", set.arguments().front()));
+    return refuse(fmt::format("unexpected argument \"{}\"", set.arguments().front()));
   if (!flags.installInto.empty()) {
     const auto installed = installOnHost(flags.installInto);
     if (installed) return 0;

@@ -21,8 +21,8 @@ int main(int argc, char** argv) {
   flags.version = component.version;
   koord::kube::CommandLine line(
       {}, component,
-      "Assigns pods to nodes: kube-scheduler's framework, plugins and configuration, on an engine\n"
-      "that looks at every node for every pod. --show-plugins lists the plugins that are in use.");
+      "Assigns pods to nodes: kube-scheduler's framework, plugins and configuration, on an "
+      "engine\nthat evaluates every node for every pod. --show-plugins lists the enabled plugins.");
   koord::scheduler::addFlags(line, flags, component);
   if (const auto status = line.parse(argc, argv)) return *status;
   flags.shown = line.flags().values();

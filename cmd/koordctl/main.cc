@@ -39,20 +39,21 @@ koord::Result<> refused(std::string why) {
 koord::Result<> isFolder(const std::string& path) {
   std::error_code ec;
   if (std::filesystem::is_directory(path, ec)) return {};
-  return refused("there is no such folder");
+  return refused("the folder does not exist");
 }
 
 void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
   auto& options = flags.options;
-  set.integer("nodes", flags.nodes,
-              "Simulated nodes to make (sim-0, sim-1, ...); default: none with a host node, else 3")
+  set.integer(
+         "nodes", flags.nodes,
+         "Number of simulated nodes (sim-0, sim-1, ...); default: none with a host node, else 3")
       .within(0, 100'000)
       .defaultText.clear();
   set.text("node-shape", options.nodeShape,
            "File that says what machines the simulated nodes are: CPUs, NUMA nodes, GPUs "
            "(deploy/node-shapes); default: 32 CPUs, 128Gi");
   set.text("host-node", flags.hostNode,
-           "This machine as a node: auto (if possible, else say why not), on (or fail), off")
+           "This machine as a node: auto (if possible, else log why not), on (or fail), off")
       .oneOf({"auto", "on", "off"});
   set.list("components", options.components,
            "Programs to run beside the API server, comma-separated, or none");
@@ -60,45 +61,43 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
            "Folder for the database, certificates, logs and containers")
       .defaultText = koord::cluster::defaultDataDir();
   set.boolean("in-memory", options.inMemory,
-              "Keep nothing: no database, and a temporary data folder that is removed at the end");
+              "Store nothing: no database, and a temporary data folder that is removed at the end");
   set.text("authorization-mode", flags.authorization,
            "Authorization of requests: Node,RBAC, or AlwaysAllow for every authenticated user")
       .oneOf({"Node,RBAC", "AlwaysAllow"});
   set.boolean("anonymous-auth", options.anonymousAuth,
-              "With Node,RBAC: take requests without credentials as those of system:anonymous, "
-              "who may next to nothing; else answer 401");
+              "With Node,RBAC: treat requests without credentials as those of system:anonymous, "
+              "who may do almost nothing; otherwise reply 401");
   set.text("audit-log", options.auditLog,
-           "File to append an audit.k8s.io/v1 Event to for every request");
-  set.text("listen", options.listen, "Address of the API server; port 0 takes a free one");
+           "File to which an audit.k8s.io/v1 Event of every request is appended");
+  set.text("listen", options.listen, "Address of the API server; port 0 selects a free port");
   set.text("kubeconfig", options.kubeconfig,
-           "Where to write the kubeconfig of an administrator, removed at the end; default: "
+           "File for the kubeconfig of an administrator, removed at the end; default: "
            "DATA-DIR/kubeconfig");
   set.text("config", options.configDir,
            "Folder of component configuration files: koord-scheduler.yaml and "
-           "koord-descheduler.yaml are handed to these programs")
+           "koord-descheduler.yaml are passed to these programs")
       .check([&options] { return isFolder(options.configDir); });
   set.text("runtime", options.runtime,
-           "How the host node runs containers: process (their command, on this machine's files; "
-           "images are ignored), containerd, or auto (containerd where it is installed, else "
+           "How the host node runs containers: process (runs the command on this machine's files "
+           "and ignores images), containerd, or auto (containerd if it is installed, otherwise "
            "process)")
       .oneOf({"process", "containerd", "auto"});
   set.text("images", options.images,
            "With containerd: an archive of images (docker save), or a folder of archives or of an "
            "OCI layout, to load at start");
-  set.text(
-      "containerd-socket", options.containerdSocket,
-      "With --runtime=containerd: the socket of a running containerd; default: koordctl starts "
-      "one, with an image made of busybox-static");
-  set.boolean(
-      "runtime-proxy", options.runtimeProxy,
-      "With --runtime=containerd: koord-runtime-proxy in front of it, so that containers have "
-      "koordlet's values from their first instruction on");
+  set.text("containerd-socket", options.containerdSocket,
+           "With --runtime=containerd: the socket of a running containerd; default: koordctl "
+           "starts its own, with an image of busybox-static");
+  set.boolean("runtime-proxy", options.runtimeProxy,
+              "With --runtime=containerd: koord-runtime-proxy in front of it, so that koordlet's "
+              "values apply before containers start");
   set.text("eviction-hard", options.evictionHard,
-           "When the host node has MemoryPressure, DiskPressure or PIDPressure, as kubelet's flag; "
-           "\"\" for never. New pods are kept away; those that run stay");
+           "Thresholds of MemoryPressure, DiskPressure and PIDPressure of the host node, as "
+           "kubelet's flag; \"\" for none. They keep new pods away; running pods are not evicted");
   set.boolean("demo", options.demo, "Run the co-location demo (examples/colocation)");
   set.boolean("quiet", options.quiet,
-              "No status; one line 'ready' on standard output when the API answers and the "
+              "No status; one line 'ready' on standard output when the API server responds and the "
               "components lead");
   set.integer("v", options.verbosity, "Verbosity of the logs").shortName('v');
 }
@@ -106,18 +105,16 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
 void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& program) {
   auto& up = commands.add("up", "Run a cluster on this machine until Ctrl-C or SIGTERM");
   up.details =
-      "The cluster has an API server (TLS, SQLite), the workload controllers, koord-manager,\n"
-      "koord-scheduler, koord-descheduler, simulated nodes and, as root, this machine as a node "
-      "with koordlet. Use it "
-      "with\n"
-      "kubectl --kubeconfig FILE. Stopping it ends all pods and leaves the data folder only; the "
-      "next\n"
-      "'koordctl up' on that folder carries on with what is in it.";
+      "The cluster has an API server (TLS, SQLite), the workload controllers, "
+      "koord-manager,\nkoord-scheduler, koord-descheduler, simulated nodes and, as root, this "
+      "machine as a node with koordlet. Use it with\nkubectl --kubeconfig FILE. Stopping it ends "
+      "all pods and keeps only the data folder; the next\n'koordctl up' with that folder restores "
+      "the cluster from it.";
   addUpFlags(up.flags, flags);
   up.run = [&](const auto&) {
     UpOptions& options = flags.options;
     if (options.inMemory && up.flags.given("data-dir"))
-      return commands.refuse("--in-memory keeps nothing: leave --data-dir out", "up");
+      return commands.refuse("--in-memory stores nothing: --data-dir is not allowed", "up");
     if (!options.images.empty() && options.runtime == "process")
       return commands.refuse("--images needs --runtime=containerd or auto", "up");
     if (options.runtimeProxy && options.runtime != "containerd")
@@ -210,16 +207,14 @@ koord::flags::Command& addExplain(koord::flags::Commands& commands, ExplainOptio
 }
 
 void addExplainPod(koord::flags::Commands& commands, ExplainOptions& options) {
-  auto& pod =
-      addExplain(commands, options, "pod", "Say why a pod is where it is, or why it still waits");
+  auto& pod = addExplain(commands, options, "pod",
+                         "Explain why a pod is on its node, or why it is pending");
   pod.arguments = "[POD]";
   pod.details =
-      "POD is NAMESPACE/NAME, or NAME in the namespace default.\n"
-      "  koordctl explain pod shop/web-0      which plugin rejects which nodes, what would make it "
-      "fit,\n"
-      "                                       and how its gang, quota and reservations stand\n"
-      "  koordctl explain pod -f web.yaml     the same for the pod of a manifest, without creating "
-      "it";
+      "POD is NAMESPACE/NAME, or NAME in the namespace default.\n  koordctl explain pod shop/web-0 "
+      "     which plugin rejects which nodes, what would make it fit,\n                            "
+      "           and the state of its gang, quota and reservations\n  koordctl explain pod -f "
+      "web.yaml     the same for the pod of a manifest, without creating it";
   pod.flags
       .text("filename", options.file,
             "Manifest of a pod or of a workload with a pod template, instead of POD")
@@ -241,17 +236,17 @@ void addExplainOthers(koord::flags::Commands& commands, ExplainOptions& options)
   };
   using About = ExplainOptions::About;
   for (const Row& row :
-       {Row{About::Gang, "gang", "[NAMESPACE/]NAME", "Say how the pods of a gang stand"},
-        Row{About::Quota, "quota", "NAME", "Say what a quota has, uses, and may use, and why"},
+       {Row{About::Gang, "gang", "[NAMESPACE/]NAME", "Explain the state of a gang's pods"},
+        Row{About::Quota, "quota", "NAME", "Explain what a quota may use, what it uses, and why"},
         Row{About::Reservation, "reservation", "NAME",
-            "Say what a reservation holds, and for whom"},
+            "Explain what a reservation holds, and for which pods"},
         Row{About::Node, "node", "NAME",
-            "Say how a node's batch and mid resources come about; show its CPUs, and who holds "
-            "them"},
+            "Explain how a node's batch and mid resources are computed; show its CPUs and their "
+            "pods"},
         Row{About::Migration, "migration", "JOB|NAMESPACE/POD",
-            "Say where a pod is moved to, why, and how far that is"},
+            "Explain where a pod is migrated to, why, and the progress"},
         Row{About::Recommendation, "recommendation", "[NAMESPACE/]NAME",
-            "Say how much the containers of a workload need, and how that is known"}}) {
+            "Explain how much the containers of a workload need, and from which samples"}}) {
     auto& command = addExplain(commands, options, row.subject, row.summary);
     command.arguments = row.argument;
     if (row.about == About::Node || row.about == About::Recommendation)
@@ -271,12 +266,12 @@ void addExplainOthers(koord::flags::Commands& commands, ExplainOptions& options)
 }
 
 void addDeschedule(koord::flags::Commands& commands, koord::koordctl::DescheduleOptions& options) {
-  auto& command = commands.add("deschedule", "Show which pods koord-descheduler would move now");
+  auto& command = commands.add("deschedule", "Show which pods koord-descheduler would evict now");
   command.details =
-      "Runs one cycle here, on the cluster as it is, and writes nothing: each pod with the node it "
-      "would leave,\nthe one where koord-scheduler says it would land, why, and how full both are "
-      "before and after.";
-  command.flags.boolean("dry-run", options.dryRun, "Only show; has to be given");
+      "Runs one cycle on the current state of the cluster and writes nothing. Shows each pod with "
+      "its node,\nthe node where koord-scheduler would place it, the reason, and the utilization "
+      "of both before and after.";
+  command.flags.boolean("dry-run", options.dryRun, "Show the plan and write nothing; required");
   command.flags.text("config", options.config,
                      "DeschedulerConfiguration; default: that of 'koordctl up', or the ConfigMap "
                      "koordinator-system/koord-descheduler-config");
@@ -320,8 +315,9 @@ void addExaminations(koord::flags::Commands& commands, std::string& kubeconfig) 
       return koord::koordctl::runExamination(which, kubeconfig);
     };
   };
-  add("preflight", "Say whether Koordinator can be installed in a cluster", Examination::Preflight);
-  add("doctor", "Say whether Koordinator works in a cluster", Examination::Doctor);
+  add("preflight", "Check whether Koordinator can be installed in a cluster",
+      Examination::Preflight);
+  add("doctor", "Check whether Koordinator works in a cluster", Examination::Doctor);
 }
 
 void addImage(koord::flags::Commands& commands, koord::koordctl::ImageOptions& options) {
@@ -386,12 +382,14 @@ int main(int argc, char** argv) {
   addImage(commands, imageOptions);
   koord::koordctl::TestFlags testFlags;
   koord::koordctl::addTestCommand(commands, testFlags, program);
-  auto& doctor = commands.add("doctor node", "Say what of koordlet works on this machine");
+  auto& doctor =
+      commands.add("doctor node", "Check which features of koordlet work on this machine");
   doctor.flags.text("kubeconfig", kubeconfig,
-                    "whose rights to try; default: $KUBECONFIG, the pod's own, ~/.kube/config");
+                    "kubeconfig whose permissions are checked; default: $KUBECONFIG, the pod's "
+                    "own, ~/.kube/config");
   doctor.arguments = "[-- FLAGS OF KOORDLET]";
   doctor.details =
-      "Runs 'koordlet doctor'; the result is 1 where something that is on cannot work.";
+      "Runs 'koordlet doctor'; the exit status is 1 if an enabled feature cannot work.";
   doctor.run = [&](const auto& further) { return runDoctor(program, kubeconfig, further); };
   commands.add("version", "Print the version").run = [](const auto&) {
     std::puts("koordctl " KOORD_VERSION);

@@ -46,7 +46,7 @@ void finish(const RawHooks& raw, const HostDirs& dirs, RuntimeHookOptions& hooks
 }
 
 void addDirectories(flags::FlagSet& set, HostDirs& dirs) {
-  set.group("Where the host is");
+  set.group("Paths of the host");
   set.text("cgroup-root-dir", dirs.cgroupRoot, "where the host's cgroups are mounted");
   set.text("sys-root-dir", dirs.sysRoot, "the host's /sys");
   set.text("sys-fs-root-dir", dirs.sysFsRoot, "the host's /sys/fs");
@@ -59,11 +59,11 @@ void addDirectories(flags::FlagSet& set, HostDirs& dirs) {
 void addKubelet(flags::FlagSet& set, AgentOptions& agent, KubeletOptions& kubelet,
                 bool& disableConfig, Duration& timeout) {
   set.group("Kubelet");
-  set.text("kubelet-preferred-address-type", kubelet.addressType, "which address of the node");
-  set.duration("kubelet-sync-interval", agent.kubeletSyncInterval, "how often to list the pods");
-  set.duration("kubelet-sync-timeout", timeout, "how long to wait for the list");
-  set.boolean("disable-query-kubelet-config", disableConfig,
-              "do not ask kubelet for its configuration");
+  set.text("kubelet-preferred-address-type", kubelet.addressType,
+           "type of the node address that is used for kubelet");
+  set.duration("kubelet-sync-interval", agent.kubeletSyncInterval, "interval of pod lists");
+  set.duration("kubelet-sync-timeout", timeout, "timeout of a pod list");
+  set.boolean("disable-query-kubelet-config", disableConfig, "do not read kubelet's configuration");
   set.boolean("kubelet-insecure-tls", kubelet.insecure, "plain HTTP on the read-only port");
   set.integer("kubelet-read-only-port", kubelet.readOnlyPort, "kubelet's read-only port")
       .within(0, 65535);
@@ -71,20 +71,21 @@ void addKubelet(flags::FlagSet& set, AgentOptions& agent, KubeletOptions& kubele
 
 void addWork(flags::FlagSet& set, AgentOptions& agent) {
   set.group("Measuring");
-  set.duration("collect-res-used-interval", agent.collectInterval, "how often to measure");
+  set.duration("collect-res-used-interval", agent.collectInterval, "interval of usage samples");
   set.duration("collect-sys-metric-outdated-interval", agent.systemOutdated,
-               "older samples do not count for system usage");
+               "age from which samples do not count for system usage");
   set.duration("collect-node-cpu-info-interval", agent.cpuInfoInterval,
-               "how often to look at the CPUs' topology");
-  set.text("tsdb-path", agent.historyDir, "where the node's history outlives a restart");
+               "interval of reads of the CPU topology");
+  set.text("tsdb-path", agent.historyDir,
+           "file that keeps the node's metric history over restarts");
   set.boolean("enable-pagecache-collector", agent.pageCache, "also measure memory with page cache");
   set.duration("node-topology-sync-interval", agent.topologyInterval,
-               "how often to look at the devices for the Device object; 0 is never");
+               "interval of device reports in the Device object; 0 = never");
   set.boolean("enable-node-metric-report", agent.reportNodeMetric, "report NodeMetric");
   set.duration("cpi-collector-interval", agent.cpiInterval,
-               "how often to count cycles and instructions");
-  set.duration("collect-cpi-timewindow", agent.cpiWindow, "for how long");
-  set.duration("psi-collector-interval", agent.psiInterval, "how often to read pressures");
+               "interval of cycle and instruction counts");
+  set.duration("collect-cpi-timewindow", agent.cpiWindow, "duration of one count");
+  set.duration("psi-collector-interval", agent.psiInterval, "interval of pressure reads");
   // Names as in upstream's documentation.
   set.seconds("cpi-collector-interval-seconds", agent.cpiInterval,
               "the same as --cpi-collector-interval");
@@ -93,7 +94,7 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
   set.seconds("psi-collector-interval-seconds", agent.psiInterval,
               "the same as --psi-collector-interval");
   set.duration("coldpage-collector-interval", agent.coldPageInterval,
-               "how often to read what memory is cold (gate ColdPageCollector)");
+               "interval of cold memory reads (gate ColdPageCollector)");
   set.boolean("enable-resctrl-collector", agent.resctrlMonitoring,
               "read caches and memory bandwidth of QoS classes (gate ResctrlCollector)");
   set.duration("resctrl-collector-interval", agent.resctrlInterval, "how often");
@@ -106,35 +107,35 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
   set.seconds("memory-evict-cool-time-seconds", agent.memoryEvictCoolDown,
               "pause after an eviction");
   set.text("containerd-endpoint", agent.runtimes.containerd,
-           "containerd's socket; without it, it is looked for below --var-run-root-dir");
+           "containerd's socket; default: searched below --var-run-root-dir");
   set.text("crio-endpoint", agent.runtimes.crio, "the same for CRI-O");
   set.text("docker-endpoint", agent.runtimes.docker, "the same for cri-dockerd");
   set.text("pouch-endpoint", agent.runtimes.pouch, "the same for pouch");
   set.text("xpu-device-infos-dir", agent.xpuFolder,
            "files about accelerators that are not NVIDIA's (gate Accelerators)");
   set.boolean("xpu-enforce-collect-from-device-infos", agent.xpuOnly,
-              "do not look for NVIDIA's GPUs where there are no such files");
+              "do not look for NVIDIA GPUs if there are no such files");
   set.text(
       "pod-resources-proxy-path", agent.podResourcesDir,
-      "where kubelet's pod resources are served with allocated devices (gate PodResourcesProxy)");
+      "socket that serves kubelet's pod resources plus allocated devices (gate PodResourcesProxy)");
   set.boolean("only-evict-by-api", agent.onlyEvictByApi,
-              "evict through the API, kill no containers");
+              "evict pods through the API instead of killing containers");
   set.boolean("disable-unset-cpu-quota", agent.keepCpuQuota,
-              "leave the CPU quota of pods that are pinned to CPUs");
+              "keep the CPU quota of pods with exclusive CPUs");
   set.text("hami-core-library-directory-path", agent.hamiLibrary,
            "HAMi-core's library, which limits shared GPUs");
   set.duration("runtime-hooks-reconcile-interval", agent.hookReconcileInterval,
                "how often to repair cgroup values");
   set.seconds("resource-force-update-seconds", agent.resourceForceUpdate,
-              "look at a cgroup file again after this long");
+              "age from which the last known value of a cgroup file is read again");
 }
 
 void addAudit(flags::FlagSet& set, AuditOptions& audit) {
   set.group("Events");
-  set.text("audit-log-dir", audit.folder, "where events are kept (gate AuditEvents)");
+  set.text("audit-log-dir", audit.folder, "folder for events (gate AuditEvents)");
   set.integer("audit-verbose", audit.verbosity,
-              "events of higher levels are left out; 0 takes all");
-  set.integer("audit-max-disk-space-mb", audit.maxMegabytes, "what all events may take");
+              "events of higher levels are dropped; 0 = keep all");
+  set.integer("audit-max-disk-space-mb", audit.maxMegabytes, "disk space for events in MiB");
   set.integer("audit-max-concurrent-readers", audit.maxReaders, "queries of /events at a time")
       .within(1, 1000);
   set.integer("audit-max-events-limit", audit.maxEvents, "events in one answer").within(1, 100'000);
@@ -145,56 +146,57 @@ void addRuntimeHooks(flags::FlagSet& set, RuntimeHookOptions& hooks, RawHooks& r
   set.text("runtime-hooks-network", raw.network, "the network of runtime-hooks-addr")
       .oneOf({"unix"});
   set.text("runtime-hooks-addr", hooks.service.socket,
-           "socket where koord-runtime-proxy asks for containers' values; \"\" is nowhere");
+           "socket for the hook calls of koord-runtime-proxy; \"\" = none");
   set.text("runtime-hooks-host-endpoint", hooks.service.hostEndpoint,
-           "the same socket, as the proxy sees it");
+           "path of that socket for the proxy");
   set.text("runtime-hooks-config-path", hooks.service.configFolder,
            "folder where the proxy looks for hook servers");
   set.text("runtime-hooks-failure-policy", hooks.service.failurePolicy,
-           "what the proxy does when koordlet does not answer")
+           "what the proxy does if koordlet does not respond")
       .oneOf({"Ignore", "Fail", ""});
   set.text("runtime-hooks-plugin-failure-policy", raw.pluginPolicy,
-           "whether an error of a hook reaches the runtime")
+           "whether the runtime call fails if a hook fails")
       .oneOf({"Ignore", "Fail", ""});
   set.list("runtime-hooks-disable-stages", raw.disabledStages, "stages without hooks");
   set.text("default-runtime-type", hooks.runner.runtimeType,
-           "the runtime of containers whose id does not say it");
+           "runtime of containers whose id does not name it");
   auto& nri = hooks.nri;
-  set.boolean("enable-nri-runtime-hook", nri.enabled, "be an NRI plugin of the runtime");
+  set.boolean("enable-nri-runtime-hook", nri.enabled, "register as an NRI plugin of the runtime");
   set.text("runtime-hooks-nri-socket-path", raw.nriSocket,
            "socket of NRI, below var-run-root-dir unless it begins with a slash");
   set.text("runtime-hooks-nri-plugin-name", nri.name, "name of the NRI plugin");
-  set.text("runtime-hooks-nri-plugin-index", nri.index, "place of the NRI plugin among others");
+  set.text("runtime-hooks-nri-plugin-index", nri.index,
+           "index of the NRI plugin, which orders plugins");
   set.duration("runtime-hooks-nri-connect-timeout", nri.connectTimeout,
-               "how long to wait for the runtime to take the plugin");
-  set.duration("runtime-hooks-nri-backoff-duration", nri.backoff, "pause between tries to connect");
+               "how long to wait for the runtime to register the plugin");
+  set.duration("runtime-hooks-nri-backoff-duration", nri.backoff,
+               "pause between attempts to connect");
   set.duration("runtime-hooks-nri-backoff-cap", nri.backoffCap, "the longest such pause");
   set.real("runtime-hooks-nri-backoff-factor", nri.backoffFactor, "how fast the pause grows");
   set.integer("runtime-hooks-nri-backoff-steps", nri.backoffSteps,
-              "how many tries in a row may fail before it is left")
+              "number of consecutive failures after which koordlet stops connecting")
       .within(1, 2'147'483'647);
 }
 
 void addPrediction(flags::FlagSet& set, PredictionOptions& options) {
   set.group("Learning");
-  set.text("prediction-checkpoint-filepath", options.directory,
-           "where what was learnt of pods is kept");
+  set.text("prediction-checkpoint-filepath", options.directory, "folder for the models of pods");
   set.duration("prediction-cold-start-duration", options.reclaim.coldStart,
-               "younger pods count with all that they request");
+               "age of a pod until which its whole request counts");
   set.integer("prediction-safety-margin-percent", options.reclaim.safetyMarginPercent,
-              "on top of the peaks that are expected")
+              "percentage added to predicted peaks")
       .within(0, 1000);
   set.duration("prediction-memory-histogram-decay-halflife", options.halfLives.memory,
-               "after so long a sample of memory counts half");
+               "time after which a memory sample has half its weight");
   set.duration("prediction-cpu-histogram-decay-halflife", options.halfLives.cpu,
-               "after so long a sample of CPU counts half");
-  set.duration("prediction-training-interval", options.trainingInterval, "how often to learn");
+               "time after which a CPU sample has half its weight");
+  set.duration("prediction-training-interval", options.trainingInterval, "interval of training");
   set.duration("prediction-model-expiration-duration", options.expiry,
-               "what was learnt of a pod is dropped so long after its last sample");
+               "time after the last sample of a pod when its model is deleted");
   set.duration("prediction-model-checkpoint-interval", options.saveInterval,
-               "how often a pod's file is written at most");
+               "shortest interval between writes of a pod's model");
   set.integer("prediction-model-checkpoint-max-per-step", options.savesPerStep,
-              "files written in a minute")
+              "models written per minute")
       .within(0, 10'000);
 }
 
@@ -203,14 +205,13 @@ void addGeneral(kube::CommandLine& line, Flags& flags) {
   flags::FlagSet& set = line.flags();
   set.group("General");
   set.text("addr", flags.addr,
-           "where to serve metrics, health and status; without a host: loopback, in a pod every "
-           "address");
+           "address of metrics, health and status; default host: loopback, in a pod all addresses");
   set.boolean("enable-pprof", flags.enablePprof, "serve profiles of the process");
-  set.text("pprof-addr", flags.pprofAddr, "where to serve profiles");
+  set.text("pprof-addr", flags.pprofAddr, "address of profiles");
   line.featureGates(flags.agent.gates);
   set.group("API server");
   set.text("kubeconfig", component.client.kubeconfig,
-           "kubeconfig file; without it $KUBECONFIG, then the pod's service account");
+           "kubeconfig file; default: $KUBECONFIG, then the pod's service account");
   set.text("master", component.client.server,
            "address of the API server; overrides the kubeconfig");
   set.real("kube-api-qps", component.qps, "requests per second to the API server");
@@ -243,9 +244,9 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
        .takesArguments = true,
        .thresholdAlways = true},
       flags.component,
-      "Measures this node, reports it, and protects its latency-sensitive pods.\n"
-      "The environment variable NODE_NAME says which Node this is.\n"
-      "'koordlet doctor', with the same flags, says what works on this machine and what does not.");
+      "Measures this node, reports it, and protects its latency-sensitive pods.\nThe environment "
+      "variable NODE_NAME names the Node.\n'koordlet doctor', with the same flags, reports which "
+      "features work on this machine.");
   Duration kubeletTimeout = flags.kubelet.timeout;
   addGeneral(line, flags);
   addDirectories(line.flags(), flags.agent.dirs);

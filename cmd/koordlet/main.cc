@@ -65,7 +65,7 @@ class Program final : public kube::Running {
         servers_.push_back(*std::move(server));
         co_return;
       }
-      log::error("{}; choose another {} or stop what uses it (next try in 10s)",
+      log::error("{}; choose another {} or stop the program that uses it (next attempt in 10s)",
                  server.error().message, flag);
       auto pause = sleepFor(executor_, 10s);
       co_await pause;
@@ -118,7 +118,7 @@ Task<void> ask(DoctorSources sources, std::string node, std::vector<Finding>* fi
 std::vector<Finding> queryOthers(const Flags& flags) {
   auto client = kube::loadClientConfig(flags.component.client);
   if (!client)
-    return {{false, "no way to the API server, without which koordlet does not start: " +
+    return {{false, "cannot connect to the API server, which koordlet needs to start: " +
                         client.error().message}};
   EventLoop loop;
   Metrics metrics;

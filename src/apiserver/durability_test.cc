@@ -220,7 +220,7 @@ TEST_F(DurabilityTest, aDatabaseThatIsGoneIsNotANewCluster) {
   // A log without its database file means a lost cluster.
   std::filesystem::rename(path, path + "-wal");
   std::ofstream(path + "-wal") << std::string(5000, 'x');
-  EXPECT_THAT(refused(), HasSubstr("the database is gone, though its log (-wal) is still there"));
+  EXPECT_THAT(refused(), HasSubstr("the database file is missing, but its log (-wal) exists"));
   // A new database.
   std::filesystem::remove(path + "-wal");
   openServer();

@@ -113,9 +113,10 @@ TEST_F(StorageFailureTest, writesAre507AndEverythingElseGoesOn) {
   EXPECT_EQ(refused.reason(), "InsufficientStorage");
   EXPECT_EQ(refused.body.at("kind"), "Status");
   EXPECT_EQ(refused.body.at("code"), 507);
-  EXPECT_EQ(refused.message(),
-            "the storage takes no writes: /data/cluster.db: cannot be written: database or disk is "
-            "full; reads and watches go on, and writes do by themselves once that is mended");
+  EXPECT_EQ(
+      refused.message(),
+      "the storage accepts no writes: /data/cluster.db: cannot be written: database or disk is "
+      "full; reads and watches continue, and writes are accepted again when the storage works");
   EXPECT_THAT(pods(), ElementsAre("before"));
   EXPECT_EQ(version(), told);
   EXPECT_EQ(get(std::string(kPods) + "/lost").status, 404);

@@ -26,7 +26,7 @@ std::vector<std::string> missingHelp(const ObjectHelp& object) {
       missing.push_back(fmt::format("{}.{}: has no help", object.name, field.path));
   for (const FieldHelp& help : object.help)
     if (std::ranges::find(object.fields, help.path, &FieldNote::path) == object.fields.end())
-      missing.push_back(fmt::format("{}.{}: no reader asks for it", object.name, help.path));
+      missing.push_back(fmt::format("{}.{}: no code reads this argument", object.name, help.path));
   return missing;
 }
 

@@ -47,8 +47,8 @@ TEST(FieldHelpTest, AFieldWithoutHelpAndHelpWithoutAFieldAreNamed) {
   static constexpr FieldHelp kHelp[] = {{"seconds", "How long."}, {"minutes", "How long."}};
   const ObjectHelp object{
       "Sample", "SampleArgs", "v1", {sampleFields().front(), {"names", "", "", {}, {}}}, kHelp};
-  EXPECT_THAT(missingHelp(object),
-              ElementsAre("Sample.names: has no help", "Sample.minutes: no reader asks for it"));
+  EXPECT_THAT(missingHelp(object), ElementsAre("Sample.names: has no help",
+                                               "Sample.minutes: no code reads this argument"));
 }
 
 TEST(FieldHelpTest, ReadingADocumentDescribesNothingAndFindsItsErrors) {

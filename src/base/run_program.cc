@@ -102,7 +102,7 @@ Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid
   while (watched[0].fd >= 0 || watched[1].fd >= 0 || !isGone) {
     constexpr std::int64_t kLongestPoll = std::numeric_limits<int>::max();
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
-    if (left.count() <= 0) return fail(ErrorCode::Timeout, name + ": took too long");
+    if (left.count() <= 0) return fail(ErrorCode::Timeout, name + ": timed out");
     const auto pause = static_cast<int>(std::min<std::int64_t>(
         left.count(), ended.get() < 0 && !isGone ? kPollPeriod : kLongestPoll));
     if (ended.get() < 0) isGone = isGone || hasEnded(pid);
@@ -126,7 +126,7 @@ Result<> collect(const ProgramSpec& program, std::array<int, 2> pipes, pid_t pid
       const auto room = program.maxOutput - text.size();
       text.append(part.data(), std::min(static_cast<std::size_t>(size), room));
       if (static_cast<std::size_t>(size) > room && !program.dropsOutput)
-        return fail(ErrorCode::Invalid, name + ": writes too much");
+        return fail(ErrorCode::Invalid, name + ": its output is too large");
     }
   }
   return {};

@@ -37,7 +37,7 @@ TEST(RunProgramTest, WhatIsWrittenBeyondTheBoundEndsTheProgramOrIsDropped) {
   const auto killed = runProgram(endless, interrupt).value().killed;
   ASSERT_TRUE(killed);
   EXPECT_EQ(killed->code, ErrorCode::Invalid);
-  EXPECT_THAT(killed->message, HasSubstr("writes too much"));
+  EXPECT_THAT(killed->message, HasSubstr("its output is too large"));
 
   ProgramSpec much = scriptOf("head -c 900000 /dev/zero; echo last >&2; exit 4");
   much.maxOutput = 1000;

@@ -41,7 +41,7 @@ class Builder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     // What no document can begin with, the parser does not take but offers again and again.
-    if (mark.pos == lastStart_) reject(mark, "this cannot stand here");
+    if (mark.pos == lastStart_) reject(mark, "no document can begin here");
     lastStart_ = mark.pos;
     anchors_.clear();
     root_ = nullptr;
@@ -171,7 +171,7 @@ class Builder final : public YAML::EventHandler {
   void putKey(const YAML::Mark& mark, const std::string& key, bool merge) {
     Frame& top = stack_.back();
     if (!merge && top.value.get_object().contains(key)) {
-      reject(mark, fmt::format("key \"{}\" is there twice", key));
+      reject(mark, fmt::format("duplicate key \"{}\"", key));
     }
     top.key = key;
     top.hasKey = true;
@@ -229,7 +229,7 @@ Result<> checkCharacters(std::string_view text) {
     if (next.length == 0 || !isAllowed(next.code)) {
       return fail(ErrorCode::BadRequest,
                   fmt::format("not valid YAML: line {} column {}: {}", line, column,
-                              next.length == 0 ? "this is not UTF-8" : "a control character"));
+                              next.length == 0 ? "not valid UTF-8" : "a control character"));
     }
     column = next.code == '\n' ? 1 : column + 1;
     if (next.code == '\n') ++line;

@@ -82,7 +82,7 @@ TEST(YamlTest, PlainKeysAreTypedAndBecomeTextAgain) {
 
 TEST(YamlTest, TextThatNoDocumentCanBeginWithIsRefused) {
   EXPECT_EQ(parseYaml(",[:a {1 \"x\"").error().message,
-            "not valid YAML: line 1 column 1: this cannot stand here");
+            "not valid YAML: line 1 column 1: no document can begin here");
   EXPECT_FALSE(parseYaml("a: 1\n...\n, b"));
 }
 
@@ -90,10 +90,10 @@ TEST(YamlTest, WhatIsNoTextIsRefused) {
   const std::vector<std::pair<std::string_view, const char*>> cases{
       {{",a:\xd7\xa2\b\0b", 8}, "line 1 column 5: a control character"},
       {"a: 1\nb: \x01", "line 2 column 4: a control character"},
-      {"a: \xff", "line 1 column 4: this is not UTF-8"},
-      {"a: \xc0\xaf", "this is not UTF-8"},
-      {"a: \xed\xa0\x80", "this is not UTF-8"},
-      {"a: \xe2\x82", "this is not UTF-8"},
+      {"a: \xff", "line 1 column 4: not valid UTF-8"},
+      {"a: \xc0\xaf", "not valid UTF-8"},
+      {"a: \xed\xa0\x80", "not valid UTF-8"},
+      {"a: \xe2\x82", "not valid UTF-8"},
   };
   for (const auto& [text, message] : cases) {
     const auto parsed = parseYaml(text);
@@ -113,7 +113,7 @@ TEST(YamlTest, DocumentsAreSplitAndEmptyOnesLeftOut) {
 
 TEST(YamlTest, ErrorsNameThePlace) {
   const ScalarCase cases[] = {
-      {"a: 1\na: 2\n", "line 2 column 1: key \"a\" is there twice"},
+      {"a: 1\na: 2\n", "line 2 column 1: duplicate key \"a\""},
       {"a:\n  b: [1\n", "line 3 column 1: end of sequence flow not found"},
       {"a: &x [*x]\n", "line 1 column 8: an alias must not refer to what contains it"},
       {"a: -\n", "line 1 column 4: illegal block entry"},

@@ -114,7 +114,7 @@ TEST_F(DeviceDaemon, ADriverThatIsNotInstalledIsNoFailure) {
 
 TEST_F(DeviceDaemon, ADriverThatIsLoadedAnewCostsNothingAndOneThatStaysAwayMakesItsDevicesIll) {
   round();
-  tools_.failures["xpu_smi -m"] = {ErrorCode::Timeout, "xpu_smi -m: no end after 10 s", {}};
+  tools_.failures["xpu_smi -m"] = {ErrorCode::Timeout, "xpu_smi -m: still running after 10 s", {}};
   const auto outcome = round();
   EXPECT_FALSE(outcome.whole);
   EXPECT_EQ(outcome.pause, 10s);
@@ -122,7 +122,7 @@ TEST_F(DeviceDaemon, ADriverThatIsLoadedAnewCostsNothingAndOneThatStaysAwayMakes
   EXPECT_TRUE(written()[0].isHealthy());
   round(61s);
   EXPECT_EQ(written()[0].faultCode, "DriverUnavailable");
-  EXPECT_EQ(written()[0].fault, "xpu_smi -m: no end after 10 s");
+  EXPECT_EQ(written()[0].fault, "xpu_smi -m: still running after 10 s");
   tools_.failures.clear();
   round(10s);
   EXPECT_TRUE(written()[0].isHealthy());
@@ -364,7 +364,8 @@ TEST(HostRunners, ALibraryThatCrashesOrHangsCostsItsProcessAlone) {
   fake.state().hangs = true;
   HostRunner hasty("", 200ms);
   machine.runner = &hasty;
-  EXPECT_THAT(readCambricon(machine).error().message, HasSubstr("libcndev.so: no end after 0.2 s"));
+  EXPECT_THAT(readCambricon(machine).error().message,
+              HasSubstr("libcndev.so: still running after 0.2 s"));
 }
 
 TEST(HostRunners, AnErrorOfALibraryIsItsError) {

@@ -119,12 +119,12 @@ Result<> checkFound(const std::vector<Found>& devices) {
   for (const auto& device : devices) {
     if (device.uuid.empty() || !isPrintable(device.uuid))
       return fail(ErrorCode::Invalid,
-                  fmt::format("device {} has the odd UUID '{}'", device.minor, device.uuid));
+                  fmt::format("device {} has an invalid UUID '{}'", device.minor, device.uuid));
     if (!isLabelValue(device.model))
       return fail(ErrorCode::Invalid,
-                  fmt::format("device {} has the odd model '{}'", device.uuid, device.model));
+                  fmt::format("device {} has an invalid model '{}'", device.uuid, device.model));
     if (!uuids.insert(device.uuid).second || !minors.insert(device.minor).second)
-      return fail(ErrorCode::Invalid, fmt::format("device {} or its minor {} is there twice",
+      return fail(ErrorCode::Invalid, fmt::format("device {} or its minor {} is a duplicate",
                                                   device.uuid, device.minor));
     if (auto amounts = checkAmounts(device); !amounts) return amounts;
   }

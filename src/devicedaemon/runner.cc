@@ -112,7 +112,8 @@ void becomeChild() {
 
 std::string shown(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  return text.empty() ? "it said nothing" : fmt::format("it said: {}", shortened(text, kMostShown));
+  return text.empty() ? "it wrote no output"
+                      : fmt::format("it said: {}", shortened(text, kMostShown));
 }
 
 [[noreturn]] void becomeTool(const std::vector<std::string>& command, int output) {
@@ -171,13 +172,14 @@ Result<HostRunner::Ended> HostRunner::inChild(const std::string& name,
   ended.status = status.value_or(0);
   if (!whole && stopping()) return fail(ErrorCode::Cancelled, name + ": the program is ending");
   if (!whole && ended.output.size() > kMaxOutput)
-    return fail(ErrorCode::Internal, name + ": it says more than a megabyte");
+    return fail(ErrorCode::Internal, name + ": it wrote more than a megabyte");
   if (!whole)
-    return fail(ErrorCode::Timeout, fmt::format("{}: no end after {} s", name,
+    return fail(ErrorCode::Timeout, fmt::format("{}: still running after {} s", name,
                                                 std::chrono::duration<double>(limit_).count()));
   if (WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == kNoRoot)
-    return fail(ErrorCode::Forbidden,
-                fmt::format("{}: {} cannot be entered: it takes CAP_SYS_CHROOT", name, root_));
+    return fail(
+        ErrorCode::Forbidden,
+        fmt::format("{}: cannot change the root to {}: CAP_SYS_CHROOT is needed", name, root_));
   if (WIFSIGNALED(ended.status))
     return fail(ErrorCode::Internal,
                 fmt::format("{}: ended by signal {}", name, WTERMSIG(ended.status)));

@@ -17,7 +17,7 @@ Task<Result<json::value>> callForObject(Api& api, Request request) {
   // What was asked for has been done; only the answer has not come whole.
   if (!document)
     co_return fail(ErrorCode::Unavailable,
-                   "the answer is cut short or no JSON: " + document.error().message);
+                   "the response is truncated or not JSON: " + document.error().message);
   co_return std::move(document);
 }
 
@@ -114,7 +114,7 @@ Task<Result<ListHead>> listEach(Api& api, Request request,
     auto head = openList(*reply, visit);
     if (!head)
       co_return fail(ErrorCode::Unavailable,
-                     "the answer is cut short or no list: " + head.error().message);
+                     "the response is truncated or not a list: " + head.error().message);
     if (head->next.empty()) co_return std::move(*head);
     request.query["continue"] = std::move(head->next);
   }

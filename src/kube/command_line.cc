@@ -47,12 +47,11 @@ void CommandLine::featureGates(flags::FeatureGates& gates, std::string component
     }
     return gates.set(plain);
   };
-  std::string usage = "Switches features on and off, as A=true,B=false.";
+  std::string usage = "Feature gates, as A=true,B=false.";
   const std::string known = gates.help();
+  usage += known.empty() ? "\nThe gates" : " This version has:\n" + known + "\nThe other gates";
   usage +=
-      known.empty() ? "\nThe gates" : " Those of this version:\n" + known + "\nThe other gates";
-  usage +=
-      " of the original are accepted, and change nothing; which of these were given is logged at "
+      " of the original are accepted and have no effect; the ones that were given are logged at "
       "start.";
   flags_.custom("feature-gates", "map", usage, set);
   flags_.find("feature-gates")->text = [&gates] { return gates.text(); };
@@ -101,8 +100,7 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& arguments)
       return refuse(fmt::format("{} does not take any arguments, got {}",
                                 flags::quoted(component_.name), given));
     component_.notes.push_back(fmt::format(
-        "ignored, for they are no flags: {}; a flag that is true or false takes its value as "
-        "--flag=false",
+        "ignored arguments that are not flags: {}; a boolean flag takes its value as --flag=false",
         given));
   }
   noteFlagsWithoutEffect();
@@ -111,11 +109,10 @@ std::optional<int> CommandLine::parse(const std::vector<std::string>& arguments)
 
 void CommandLine::noteFlagsWithoutEffect() {
   if (const auto idle = flags_.flagsWithoutEffect(); !idle.empty())
-    component_.notes.push_back("flags that change nothing in this version: " + joined(idle));
+    component_.notes.push_back("flags without effect in this version: " + joined(idle));
   if (!gates_) return;
   if (const auto idle = gates_->withoutEffect(); !idle.empty())
-    component_.notes.push_back("feature gates that change nothing in this version: " +
-                               joined(idle));
+    component_.notes.push_back("feature gates without effect in this version: " + joined(idle));
 }
 
 int CommandLine::refuse(const std::string& why) const {

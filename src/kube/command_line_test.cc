@@ -78,9 +78,9 @@ TEST(CommandLineTest, FlagsAndGatesThatChangeNothingAreNoted) {
             "");
   EXPECT_TRUE(program.gates.enabled("Here"));
   EXPECT_THAT(program.options.notes,
-              ElementsAre("flags that change nothing in this version: --sync-period, --vmodule, "
+              ElementsAre("flags without effect in this version: --sync-period, --vmodule, "
                           "--skip-log-headers, --log-backtrace-at",
-                          "feature gates that change nothing in this version: Gone=true"));
+                          "feature gates without effect in this version: Gone=true"));
 }
 
 TEST(CommandLineTest, WhatIsWrongEndsTheProgramWithItsStatus) {
@@ -116,7 +116,7 @@ TEST(CommandLineTest, ArgumentsAreIgnoredWithAWarningWhereUpstreamIgnoresThem) {
   EXPECT_EQ(program.run({"--alsologtostderr", "false", ""}), "");
   EXPECT_FALSE(program.status);
   EXPECT_THAT(program.options.notes,
-              ElementsAre(HasSubstr("ignored, for they are no flags: [false")));
+              ElementsAre(HasSubstr("ignored arguments that are not flags: [false")));
 }
 
 TEST(CommandLineTest, HelpAndVersionGoToStandardOutput) {

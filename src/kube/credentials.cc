@@ -97,7 +97,7 @@ class FileCredentials final : public CredentialSource {
       read_ = now;
       seen_ = std::move(seen);
       if (auto fresh = readNow(); !fresh) {
-        log::warn("credentials: {}; going on with what was read before", fresh.error().message);
+        log::warn("credentials: {}; the previous ones stay in use", fresh.error().message);
       }
     }
     return last_;

@@ -70,11 +70,12 @@ void addElectionFlags(flags::FlagSet& set, ElectionConfig& election, std::string
   set.group("Leader election");
   set.boolean("leader-elect", election.leaderElect,
               fmt::format("{} only while holding the lease", purpose));
-  set.duration("leader-elect-lease-duration", election.leaseDuration, "How long a lease is valid");
+  set.duration("leader-elect-lease-duration", election.leaseDuration, "Validity of the lease");
   set.duration("leader-elect-renew-deadline", election.renewDeadline,
-               "How long the leader tries to renew");
-  set.duration("leader-elect-retry-period", election.retryPeriod, "Pause between tries");
-  set.text("leader-elect-resource-lock", election.resourceLock, "Kind of the lock; only leases");
+               "How long the leader tries to renew the lease");
+  set.duration("leader-elect-retry-period", election.retryPeriod, "Time between attempts");
+  set.text("leader-elect-resource-lock", election.resourceLock,
+           "Kind of the lock; only leases is supported");
   set.text("leader-elect-resource-name", election.resourceName, "Name of the lease");
   set.text("leader-elect-resource-namespace", election.resourceNamespace, "Namespace of the lease");
 }

@@ -119,7 +119,7 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
   event.type = type;
   event.action = action;
   event.related = std::move(related);
-  if (pending_.size() >= kPendingLimit) return lost(event, "the API does not keep up");
+  if (pending_.size() >= kPendingLimit) return lost(event, "the API server is too slow");
   add({dedupKey, std::move(event)});
   if (!writing_) tasks_.spawn(writeAll());
 }
@@ -210,7 +210,7 @@ void EventRecorder::lost(const api::Event& event, std::string_view why) {
 
 void EventRecorder::onWriteSucceeded() {
   if (const std::size_t count = std::exchange(lost_, 0); count > 1)
-    log::warn("events are written again; {} were lost", count);
+    log::warn("events are recorded again; {} were lost", count);
 }
 
 api::ObjectReference referenceTo(const api::ResourceType& type, const api::ObjectMeta& meta) {

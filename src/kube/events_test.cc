@@ -142,7 +142,7 @@ TEST_F(EventsTest, ARepeatOfAnEventThatFailedCountsWithIt) {
 
 TEST_F(EventsTest, AnEventWhoseAnswerWasLostIsNotWrittenTwice) {
   api_.answer = [](const Request&) -> Result<std::string> {
-    return fail(ErrorCode::Timeout, "no answer in time");
+    return fail(ErrorCode::Timeout, "no response in time");
   };
   recorder_.record(pod_, "Normal", "First", "text");
   loop_.advance(100ms);

@@ -159,7 +159,8 @@ class HttpApi::Impl {
                                               net::HttpRequest http) {
     const Duration wait = lane.reserve();
     if (wait > 1s) {
-      log::v(3, "{} {} waits {} ms for the client-side limit", http.method, http.url, wait / 1ms);
+      log::v(3, "{} {} waits {} ms for the client-side rate limit", http.method, http.url,
+             wait / 1ms);
     }
     if (auto& metrics = self->options_.metrics)
       metrics->rateLimited(http.method, self->host_, wait);
@@ -245,7 +246,7 @@ class HttpApi::Impl {
     const bool protobuf = api::isProtobufBody(response.body);
     if (type.starts_with(api::kProtobufType) != protobuf && !response.body.empty())
       return fail(ErrorCode::Unavailable,
-                  fmt::format("{}: the answer is said to be {} and is not", asked, type));
+                  fmt::format("{}: the response is not valid {}", asked, type));
     answersProtobuf_ = answersProtobuf_ || protobuf;
     return std::move(response.body);
   }

@@ -154,7 +154,7 @@ TEST_F(InformerTest, AnAnswerThatIsNoListIsNoListOfWholeObjectsEither) {
   lists_.emplace_back(listOf(10, {node("a", 3)}));
   lists_.emplace_back(R"({"items":null})");
   for (int i = 0; i < 4; ++i)
-    EXPECT_EQ(numberListed(), "the answer is not a list: it has no items") << i;
+    EXPECT_EQ(numberListed(), "the response is not a list: it has no items") << i;
   EXPECT_EQ(numberListed(), "1");
   EXPECT_EQ(numberListed(), "0");
 }

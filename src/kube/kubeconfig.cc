@@ -226,7 +226,7 @@ Result<ClientConfig> loadWithoutOverride(const ConfigSource& source) {
     return ClientConfig{.tls = std::make_shared<const net::TlsConfig>()};
   }
   return fail(ErrorCode::NotFound,
-              fmt::format("no way to an API server is configured: give --kubeconfig FILE, set "
+              fmt::format("no API server is configured: give --kubeconfig FILE, set "
                           "$KUBECONFIG, or create {}",
                           home));
 }

@@ -223,7 +223,7 @@ TEST_F(KubeconfigTest, ErrorsNameTheFileAndTheField) {
       {config("", "client-certificate-data: " + ca), "must be given together"},
       {config("", "client-certificate-data: " + ca +
                       "\nclient-key-data: " + net::base64Encode(certs.client.keyPem)),
-       "is not the certificate's"},
+       "does not match the certificate"},
       {config("", "exec: {apiVersion: client.authentication.k8s.io/v1}"),
        "users[0].user.exec.command: must name the program"},
       {config("", "exec: {command: x, apiVersion: v1}"), "users[0].user.exec.apiVersion: must be"},

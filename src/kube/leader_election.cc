@@ -97,7 +97,7 @@ class LeaderElector::Loop {
   Task<void> giveUp(Completer<bool> completer) {
     auto pause = sleepFor(executor_, options_.renewDeadline / 2);
     co_await pause;
-    log::warn("lease {}/{}: no answer in time", options_.leaseNamespace, options_.leaseName);
+    log::warn("lease {}/{}: no response in time", options_.leaseNamespace, options_.leaseName);
     completer.complete(false);
   }
   Task<void> attemptOnce(Completer<bool> completer) {
@@ -118,7 +118,7 @@ class LeaderElector::Loop {
       deadline_ = 0;
       stopped_ = true;
       setLeading(false);
-      log::error("lost the lease {}/{}: it could not be renewed in time", options_.leaseNamespace,
+      log::error("lost the lease {}/{}: it was not renewed in time", options_.leaseNamespace,
                  options_.leaseName);
       onStopped_();
     });
@@ -175,7 +175,7 @@ class LeaderElector::Loop {
       spec["renewTime"] = now;
       auto writing = write(std::move(lease));
       const auto written = co_await writing;
-      if (!written) log::v(2, "could not release the lease: {}", written.error().message);
+      if (!written) log::v(2, "cannot release the lease: {}", written.error().message);
     }
     done();
   }

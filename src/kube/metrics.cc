@@ -35,36 +35,34 @@ struct Metrics::Impl {
                          "[ALPHA] Requests to the API server by status code, method and host");
   Family<Counter>& repeats =
       net::counterFamily(registry, "rest_client_request_retries_total",
-                         "[ALPHA] Requests that were repeated because of such an answer");
+                         "[ALPHA] Requests that were retried after a response that asked for it");
   Family<Histogram>& latency =
       net::histogramFamily(registry, "rest_client_request_duration_seconds",
-                           "[ALPHA] Time until the answer of a request by method and host");
+                           "[ALPHA] Latency of requests by method and host");
   Family<Histogram>& sent =
       net::histogramFamily(registry, "rest_client_request_size_bytes",
-                           "[ALPHA] Bytes that requests carried by method and host");
+                           "[ALPHA] Size of requests in bytes by method and host");
   Family<Histogram>& received =
       net::histogramFamily(registry, "rest_client_response_size_bytes",
-                           "[ALPHA] Bytes that answers carried by method and host");
+                           "[ALPHA] Size of responses in bytes by method and host");
   Family<Histogram>& limiter = net::histogramFamily(
       registry, "rest_client_rate_limiter_duration_seconds",
-      "[ALPHA] Time that requests waited for the client-side limit by method and host");
+      "[ALPHA] Time that requests waited for the client-side rate limit by method and host");
   Family<Gauge>& depth =
       net::gaugeFamily(registry, "workqueue_depth", "[BETA] Keys that wait in a work queue");
   Family<Counter>& adds =
       net::counterFamily(registry, "workqueue_adds_total", "[BETA] Keys added to a work queue");
   Family<Counter>& retries = net::counterFamily(registry, "workqueue_retries_total",
-                                                "[BETA] Keys put back after a failure");
-  Family<Histogram>& waited =
-      net::histogramFamily(registry, "workqueue_queue_duration_seconds",
-                           "[BETA] Time that a key waits before it is worked on");
+                                                "[BETA] Keys queued again after a failure");
+  Family<Histogram>& waited = net::histogramFamily(registry, "workqueue_queue_duration_seconds",
+                                                   "[BETA] Time that a key waits in the queue");
   Family<Histogram>& worked = net::histogramFamily(registry, "workqueue_work_duration_seconds",
-                                                   "[BETA] Time that working on a key takes");
-  Family<Gauge>& unfinished =
-      net::gaugeFamily(registry, "workqueue_unfinished_work_seconds",
-                       "[BETA] Time already spent on what is worked on now");
+                                                   "[BETA] Time to process a key");
+  Family<Gauge>& unfinished = net::gaugeFamily(registry, "workqueue_unfinished_work_seconds",
+                                               "[BETA] Time spent so far on the keys in progress");
   Family<Gauge>& longest =
       net::gaugeFamily(registry, "workqueue_longest_running_processor_seconds",
-                       "[BETA] Time already spent on what is worked on longest");
+                       "[BETA] Time spent so far on the key that is longest in progress");
   Family<Gauge>& master =
       net::gaugeFamily(registry, "leader_election_master_status",
                        "[ALPHA] 1 while this process holds the lease of that name, else 0");

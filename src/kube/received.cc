@@ -16,7 +16,7 @@ const api::MessageField& metadataField() {
 }
 
 std::unexpected<Error> truncatedBody(const Error& error) {
-  return fail(ErrorCode::Unavailable, "the answer is cut short or no JSON: " + error.message);
+  return fail(ErrorCode::Unavailable, "the response is truncated or not JSON: " + error.message);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ Result<> openObject(std::string_view body, std::function<void(const Received&)> 
 Result<> checkIsList(const json::value& document) {
   const auto* items = find(document, "items");
   if (items && (items->is_array() || items->is_null())) return {};
-  return fail(ErrorCode::Unavailable, "the answer is not a list: it has no items");
+  return fail(ErrorCode::Unavailable, "the response is not a list: it has no items");
 }
 
 Result<ListHead> openList(std::string_view body, std::function<void(const Received&)> visit) {
@@ -75,7 +75,7 @@ Result<ListHead> openList(std::string_view body, std::function<void(const Receiv
     if (!envelope) return fail(envelope.error());
     if (!envelope->kind.ends_with("List"))
       return fail(ErrorCode::Unavailable,
-                  fmt::format("the answer is not a list, but a {}", envelope->kind));
+                  fmt::format("the response is not a list but a {}", envelope->kind));
     // Lists have their metadata first and their items second, of whatever kind.
     api::wire::Reader reader(envelope->message);
     api::wire::Field field;

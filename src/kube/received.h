@@ -27,7 +27,7 @@ class Received {
   Result<T> as() const {
     if (document_) return api::decode<T>(*document_);
     if (!api::planFor<T>())
-      return fail(ErrorCode::Internal, "the server answered in protobuf, which was not asked for");
+      return fail(ErrorCode::Internal, "the server replied in protobuf, which was not requested");
     return api::readMessage<T>(message_);
   }
   api::ObjectKey key() const;

@@ -172,11 +172,12 @@ class Reflector::Loop {
     }
     if (expired_ || error.code == ErrorCode::Gone) {
       expired_ = true;
-      log::v(2, "watch of {}: resource version {} is too old, reading all again", type_.plural,
+      log::v(2, "watch of {}: resource version {} is too old, listing again", type_.plural,
              resourceVersion_);
       if (lasted) co_return Next::State;
     } else if (!complete && cannotStream(error)) {
-      log::v(2, "watch of {}: no streaming lists here: {}", type_.plural, error.message);
+      log::v(2, "watch of {}: the server does not support streaming lists: {}", type_.plural,
+             error.message);
       streaming_ = false;
       co_return Next::State;
     } else if (error.message.empty() && lasted && complete) {
@@ -298,7 +299,7 @@ class Reflector::Loop {
     return sleepFor(executor_, base + Duration(random_.below(base.count())));
   }
 
-  static constexpr std::string_view kSilent = "the list in the watch did not come to an end";
+  static constexpr std::string_view kSilent = "the initial list of the watch did not end";
 
   Api& api_;
   Executor& executor_;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kLost = "the connection broke off";
+constexpr const char* kLost = "the connection was lost";
 
 class RetryTest : public ::testing::Test {
  protected:

@@ -64,7 +64,7 @@ Result<net::CertKey> makeCertificate(const CertificateFiles& files,
        {std::tuple{&files.cert, &own->certPem, 0644}, std::tuple{&files.key, &own->keyPem, 0600}})
     if (auto written = writeFileAtomic(*file, *text, mode); !written)
       return fail(std::move(written.error()).within("--cert-dir"));
-  log::info("a certificate was made: {}", files.cert);
+  log::info("created a certificate: {}", files.cert);
   return own;
 }
 
@@ -174,7 +174,7 @@ Task<void> SecureServing::watchFiles() {
     const std::string problem = read ? "" : read.error().message;
     const SteadyTime now = component_.executor().steadyNow();
     if (problem == reported && now - reportedAt < kReportAgain) continue;
-    if (!problem.empty()) log::error("{}; what was read before stays in force", problem);
+    if (!problem.empty()) log::error("{}; the previous content stays in force", problem);
     reported = problem;
     reportedAt = now;
   }
@@ -234,9 +234,9 @@ Task<void> SecureServing::watchTrust(TrustSource followed, bool tolerant) {
       if (const auto set = applyTrust(configMap->data, followed); !set)
         log::error("the cluster's authorities of client certificates: {}", set.error().message);
     } else if (tolerant) {
-      log::warn("client certificates mean nothing: {}", configMap.error().message);
+      log::warn("client certificates are ignored: {}", configMap.error().message);
     } else {
-      log::error("looking up the authority of client certificates: {}", configMap.error().message);
+      log::error("cannot read the authority of client certificates: {}", configMap.error().message);
       co_return component_.exit(1);
     }
     tolerant = true;  // it was good once
@@ -263,56 +263,54 @@ void addSecureServingFlags(flags::FlagSet& set, SecureServingOptions& options) {
   set.text("bind-address", options.bindAddress, "Address of the HTTPS endpoints");
   set.integer("secure-port", options.port, "Port of the HTTPS endpoints; 0 = off").within(0, 65535);
   set.text("tls-cert-file", options.tlsCertFile,
-           "Certificate of the HTTPS endpoints; by default one made at start");
+           "Certificate of the HTTPS endpoints; default: self-signed, created at start");
   set.text("tls-private-key-file", options.tlsKeyFile, "Its key");
-  set.text(
-      "cert-dir", options.certDir,
-      fmt::format("Folder with {0}.crt and {0}.key, which are made when they are not there; for "
-                  "when --tls-cert-file is not given",
-                  options.certificate));
+  set.text("cert-dir", options.certDir,
+           fmt::format("Folder of {0}.crt and {0}.key, which are created if missing; not used with "
+                       "--tls-cert-file",
+                       options.certificate));
   set.text("tls-min-version", options.tlsLimits.minVersion,
            "Oldest version of TLS: VersionTLS12 or VersionTLS13")
       .check([&options] { return net::checkTlsLimits(options.tlsLimits); });
   set.list("tls-cipher-suites", options.tlsLimits.cipherSuites,
-           "Cipher suites for TLS 1.2, as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256; default: all good "
-           "ones")
+           "Cipher suites for TLS 1.2, as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256; default: the "
+           "secure ones")
       .check([&options] { return net::checkTlsLimits(options.tlsLimits); });
 }
 
 void addAccessFlags(flags::FlagSet& set, SecureServingOptions& options) {
   RequestHeaderOptions& headers = options.requestHeaders;
-  set.group("Who may ask the HTTPS endpoints");
+  set.group("Authentication and authorization of the HTTPS endpoints");
   set.text("client-ca-file", options.clientCaFile,
-           "Clients are who a certificate signed by these says");
-  set.text(
-      "requestheader-client-ca-file", options.requestHeaderCaFile,
-      "Front proxies have certificates signed by these; they say in headers who the client is");
+           "Certificate authorities of client certificates");
+  set.text("requestheader-client-ca-file", options.requestHeaderCaFile,
+           "Certificate authorities of front proxies, which name the client in request headers");
   set.list("requestheader-allowed-names", headers.allowedNames,
-           "Common names of front proxies; none = any");
+           "Common names of front proxies; empty: any");
   set.list("requestheader-username-headers", headers.usernameHeaders,
            "Headers for the user's name");
   set.list("requestheader-uid-headers", headers.uidHeaders, "Headers for the user's uid");
   set.list("requestheader-group-headers", headers.groupHeaders, "Headers for groups");
   set.list("requestheader-extra-headers-prefix", headers.extraPrefixes,
-           "What the names of headers begin with that say more about the user");
-  set.text(
-      "authentication-kubeconfig", options.authenticationKubeconfig,
-      "Whom to ask whose a bearer token is; without it, and outside of pods, tokens mean nothing");
+           "Prefixes of headers with extra attributes of the user");
+  set.text("authentication-kubeconfig", options.authenticationKubeconfig,
+           "kubeconfig of the cluster that checks bearer tokens; without it, and outside of pods, "
+           "tokens are ignored");
   set.boolean("authentication-skip-lookup", options.authenticationSkipLookup,
-              "Do not look up the authorities of client certificates in the cluster");
+              "Do not read the authorities of client certificates from the cluster");
   set.boolean("authentication-tolerate-lookup-failure", options.authenticationTolerateLookupFailure,
-              "Serve also when that look-up fails");
+              "Serve also if they cannot be read");
   set.duration("authentication-token-webhook-cache-ttl", options.guard.tokenTtl,
-               "How long an answer about a token holds");
+               "How long the result of a token check is cached");
   set.text("authorization-kubeconfig", options.authorizationKubeconfig,
-           "Whom to ask what clients may; without it, and outside of pods, only what needs no "
-           "permission");
+           "kubeconfig of the cluster that authorizes requests; without it, and outside of pods, "
+           "only paths without authorization are allowed");
   set.list("authorization-always-allow-paths", options.guard.alwaysAllowPaths,
-           "HTTPS paths that need no permission");
+           "HTTPS paths without authorization");
   set.duration("authorization-webhook-cache-authorized-ttl", options.guard.grantTtl,
-               "How long a permission holds");
+               "How long a granted authorization is cached");
   set.duration("authorization-webhook-cache-unauthorized-ttl", options.guard.refusalTtl,
-               "How long a refusal holds");
+               "How long a denied authorization is cached");
 }
 
 }  // namespace koord::kube

@@ -18,7 +18,7 @@ class Bare final : public Component {
  public:
   explicit Bare(Executor& executor) : executor_(executor) {}
   Executor& executor() override { return executor_; }
-  Api& api() override { throw std::logic_error("there is no API server"); }
+  Api& api() override { throw std::logic_error("no API server server"); }
   net::HttpClient& http() override { return http_; }
   Random& random() override { return random_; }
   const std::shared_ptr<Metrics>& metrics() override { return metrics_; }

@@ -22,14 +22,13 @@ std::vector<std::string> missingParts(const ManagerOptions& options) {
       if (plain && std::ranges::find(present, name) == present.end()) names.push_back(name);
     }
     if (!names.empty())
-      lines.push_back(
-          fmt::format("{} that this version does not have: {}", what, fmt::join(names, ", ")));
+      lines.push_back(fmt::format("unsupported {}: {}", what, fmt::join(names, ", ")));
   };
   missing("controllers", options.controllers, kControllers);
   missing("plugins of noderesource", options.nodeResourcePlugins, kNodeResourcePlugins);
   if (const auto gates = options.gates.missingRequested(); !gates.empty())
     lines.push_back(
-        fmt::format("feature gates that are on, for what this version does not have: {}",
+        fmt::format("enabled feature gates of features that this version does not have: {}",
                     fmt::join(gates, ", ")));
   return lines;
 }

@@ -426,7 +426,7 @@ TEST(AbsencesTest, WhatIsAskedForAndNotThereIsTold) {
   ASSERT_TRUE(options.gates.set("ElasticQuotaIgnorePodOverhead=true"));
   EXPECT_THAT(
       missingParts(options),
-      testing::ElementsAre("feature gates that are on, for what this version does not have: "
+      testing::ElementsAre("enabled feature gates of features that this version does not have: "
                            "ElasticQuotaIgnorePodOverhead"));
   options.gates = {};
   options.controllers = {"*", "-quotaprofile", "nodeslo", ""};

@@ -83,7 +83,7 @@ Result<> Manager::listen() {
     if (server) {
       pprofServer_ = *std::move(server);
     } else {
-      log::warn("no profiles are served: {}", server.error().message);
+      log::warn("profiles are not served: {}", server.error().message);
     }
   }
   auto server = listenOn(executor, "--health-probe-addr", options_.healthAddress, healthHandler());
@@ -166,10 +166,11 @@ net::HttpServer::Handler Manager::metricsHandler() {
       "GET", "/apis/v1/explain/",
       [this](const net::RoutedRequest& asked, const std::shared_ptr<net::Responder>& to) {
         if (net::isTrusted(asked.request)) return explain(asked.rest, *to);
-        net::sendJson(*to, 403,
-                      json::object{{"message",
-                                    "this is explained to those who come from the machine "
-                                    "itself, as kubectl port-forward does"}});
+        net::sendJson(
+            *to, 403,
+            json::object{
+                {"message",
+                 "this path is served only to local clients, such as kubectl port-forward"}});
       });
   return metricsRouter_.handler();
 }
@@ -178,26 +179,30 @@ Result<json::value> Manager::explanationOf(const std::string& subject) const {
   constexpr std::string_view kNodes = "nodes/";
   constexpr std::string_view kRecommendations = "recommendations/";
   if (!controllers_)
-    return fail(ErrorCode::Unavailable,
-                "this koord-manager does not lead: ask the holder of the lease "
-                "koordinator-manager");
+    return fail(
+        ErrorCode::Unavailable,
+        "this koord-manager is not the leader: query the holder of the lease koordinator-manager");
   if (subject.starts_with(kNodes)) {
     const auto* controller = controllers_->nodeResource();
     if (controller) return controller->explain(subject.substr(kNodes.size()));
-    return fail(ErrorCode::Unavailable, "the controller noderesource is off: see --controllers");
+    return fail(ErrorCode::Unavailable,
+                "the controller noderesource is disabled: see --controllers");
   }
   if (subject.starts_with(kRecommendations)) {
     const std::string key = subject.substr(kRecommendations.size());
     const auto slash = key.find('/');
     const auto* controller = controllers_->recommender();
     if (!controller)
-      return fail(ErrorCode::Unavailable,
-                  "the controller recommender is off: it takes --feature-gates=Recommender=true");
+      return fail(
+          ErrorCode::Unavailable,
+          "the controller recommender is disabled: it needs --feature-gates=Recommender=true");
     if (slash == std::string::npos)
-      return fail(ErrorCode::NotFound, "a recommendation is asked for as NAMESPACE/NAME");
+      return fail(ErrorCode::NotFound,
+                  "a recommendation has the path recommendations/NAMESPACE/NAME");
     return controller->explain({key.substr(0, slash), key.substr(slash + 1)});
   }
-  return fail(ErrorCode::NotFound, "there is nodes/NAME and recommendations/NAMESPACE/NAME");
+  return fail(ErrorCode::NotFound,
+              "unknown path; the paths are nodes/NAME and recommendations/NAMESPACE/NAME");
 }
 
 void Manager::explain(const std::string& subject, net::Responder& responder) const {

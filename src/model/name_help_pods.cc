@@ -10,7 +10,7 @@ constexpr NameHelp kPodsTable[] = {
      "yield to it. It cannot be changed later.",
      "BE", "derived from the priority and the Kubernetes QoS class", "LSE, LSR, LS, BE, SYSTEM"},
     {"koordinator.sh/priority-class", "label", "Pod", "user", "text",
-     "Priority class, if the priority value should not decide.", "koord-batch",
+     "Priority class, if it should not follow from the priority value.", "koord-batch",
      "the class whose range contains spec.priority",
      "koord-prod, koord-mid, koord-batch, koord-free"},
     {"koordinator.sh/priority", "label", "Pod, Reservation", "user, profile", "integer",
@@ -24,13 +24,12 @@ constexpr NameHelp kPodsTable[] = {
      R"({"requiredCPUBindPolicy": "FullPCPUs"})", "the default of the plugin NodeNUMAResource"},
     {"scheduling.koordinator.sh/resource-status", "annotation", "Pod, Reservation",
      "koord-scheduler", "JSON object",
-     "The CPUs and the amounts on NUMA nodes that the pod got. koordlet writes its cpusets from "
-     "it.",
+     "The CPUs and NUMA resources of the pod. koordlet sets its cpusets from it.",
      R"({"cpuset": "0-3", "numaNodeResources": [{"node": 0, "resources": {"cpu": "4"}}]})"},
     {"scheduling.koordinator.sh/numa-topology-spec", "annotation", "Pod", "user", "JSON object",
      "numaTopologyPolicy (None, BestEffort, Restricted, SingleNUMANode) overrides the policy of "
-     "the node. singleNUMANodeExclusive (Preferred, Required) keeps pods of one NUMA node and of "
-     "several apart.",
+     "the node. singleNUMANodeExclusive (Preferred, Required) separates pods on one NUMA node from "
+     "pods on several.",
      R"({"numaTopologyPolicy": "SingleNUMANode"})", "the policy of the node"},
     {"node.koordinator.sh/extended-resource-spec", "annotation", "Pod", "koord-manager (webhook)",
      "JSON object",
@@ -42,9 +41,9 @@ constexpr NameHelp kPodsTable[] = {
      "cpu-burst-config for this pod.",
      R"({"policy": "auto", "cpuBurstPercent": 1000})", "the configuration of the node"},
     {"koordinator.sh/memoryQOS", "annotation", "Pod", "user", "JSON object",
-     "Memory QoS of this pod. policy none switches it off; auto begins with the built-in values of "
-     "the class; default and no policy begin with the configured ones. Other fields override "
-     "single values.",
+     "Memory QoS of this pod. policy none disables it; auto starts from the built-in values of the "
+     "class; default and no policy start from the configured values. Other fields override single "
+     "values.",
      R"({"policy": "auto", "minLimitPercent": 50})", "the configuration of the class",
      "policy: default, auto, none"},
     {"koordinator.sh/cpuQOS", "annotation", "Pod of class LS", "user", "JSON object",
@@ -69,8 +68,7 @@ constexpr NameHelp kPodsTable[] = {
      "oom_score_adj of every process of the pod. Needs the gate OOMScoreAdj.", "500",
      "kubelet's value", "-1000 to 1000"},
     {"koordinator.sh/oom-score-adj-spec", "annotation", "Pod", "user", "JSON object",
-     "The same for single containers. If it is there and can be read, oom-score-adj does not "
-     "count.",
+     "The same for single containers. If it is set and valid, oom-score-adj is ignored.",
      R"({"main": -500})", "oom-score-adj", "-1000 to 1000"},
     {"koordinator.sh/core-sched-group-id", "label", "Pod", "user", "text",
      "Pods with the same ID share a core scheduling cookie, so they may run on one physical core.",
@@ -101,12 +99,12 @@ constexpr NameHelp kPodsTable[] = {
      "ReplicaSets delete pods with lower costs first. The descheduler orders victims by it, too.",
      "10", "0", "32-bit integer"},
     {"descheduler.koordinator.sh/deletion-cost-by", "annotation", "Pod", "koord-descheduler",
-     "text", "The plugin that wrote the pod's deletion cost. Only such costs are removed again.",
+     "text", "The plugin that wrote the pod's deletion cost. Only such costs are removed later.",
      "ScaleDownBinPack"},
     {"internal.scheduling.koordinator.sh/scheduling-hint", "annotation", "Pod",
      "user, a controller", "JSON object",
-     "nodeNames: only these nodes. preferredNodeNames: these first. extensions: grants that the "
-     "plugins NodeNUMAResource and DeviceShare should repeat.",
+     "nodeNames: only these nodes. preferredNodeNames: these first. extensions: allocations that "
+     "the plugins NodeNUMAResource and DeviceShare should repeat.",
      R"({"preferredNodeNames": ["node-1"]})"},
     {"scheduling.koordinator.sh/scheduling-hint", "annotation", "Pod", "user, a controller",
      "JSON object",
@@ -121,22 +119,23 @@ constexpr NameHelp kPodsTable[] = {
      "spec.schedulerName before the label scheduler-name replaced it. Never written to the API.",
      "default-scheduler"},
     {"scheduling.koordinator.sh/preemption-policy", "label", "Pod", "user", "text",
-     "Whether the pod may preempt others. Counts with the gate PreemptionPolicyTransformer.",
+     "Whether the pod may preempt others. Needs the gate PreemptionPolicyTransformer.",
      "PreemptLowerPriority", "Never", "PreemptLowerPriority, Never"},
     {"pod.koordinator.sh/replace-resources", "annotation", "Pod", "user",
      "FROM:TO pairs with commas",
-     "Renames resources before pods are scheduled and charged to quotas; an empty TO removes. "
+     "Renames resources before pods are scheduled and charged to quotas; an empty TO removes the "
+     "resource. "
      "Needs the gate ReplaceResourcesTransformer.",
      "cpu:kubernetes.io/batch-cpu,memory:kubernetes.io/batch-memory"},
     {"scheduling.koordinator.sh/load-estimated-scaling-factors", "annotation", "Pod", "user",
      "JSON object",
-     "Percent of its requests that LoadAwareScheduling expects the pod to use. Counts with "
+     "Percent of its requests that LoadAwareScheduling expects the pod to use. Needs "
      "allowCustomizeEstimation.",
      R"({"cpu": 80, "memory": 70})", "estimatedScalingFactors", "", "percent"},
     {"scheduling.koordinator.sh/load-estimated-seconds-after-pod-scheduled", "annotation", "Pod",
      "user", "integer",
      "How long after it was scheduled LoadAwareScheduling counts the estimate in place of measured "
-     "usage. Counts with allowCustomizeEstimation.",
+     "usage. Needs allowCustomizeEstimation.",
      "60", "the argument of LoadAwareScheduling", "0: not at all", "seconds"},
     {"scheduling.koordinator.sh/load-estimated-seconds-after-initialized", "annotation", "Pod",
      "user", "integer", "The same, from the condition Initialized on.", "120",

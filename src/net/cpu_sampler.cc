@@ -79,7 +79,7 @@ Result<std::unique_ptr<CpuSampler>> CpuSampler::start() {
   ::backtrace(frame.data(), 1);
   Samples* nobody = nullptr;
   if (!current_.compare_exchange_strong(nobody, samples.get()))
-    return fail(ErrorCode::Conflict, "a CPU profile is being taken already; try again later");
+    return fail(ErrorCode::Conflict, "another CPU profile is in progress; try again later");
   struct sigaction action{};
   action.sa_handler = &CpuSampler::onSignal;
   action.sa_flags = SA_RESTART;

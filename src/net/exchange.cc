@@ -36,7 +36,7 @@ void Exchange::close() {
 ExchangeResponder::~ExchangeResponder() {
   if (state_ == State::Fresh) {
     respond(500, {{"Content-Type", "text/plain; charset=utf-8"}},
-            std::string("the request was given up without an answer\n"));
+            std::string("the request ended without a response\n"));
   }
   abort();
 }

@@ -129,7 +129,7 @@ class HttpServer::Impl {
         if (!ec) accept();
         return;
       }
-      warn(fmt::format("{} connections are open, which is the most", connections_.load()));
+      warn(fmt::format("{} connections are open, which is the limit", connections_.load()));
       makeRoom("", 0, [this](bool made) {
         if (!made) return acceptLater();
         accepting_ = false;
@@ -152,10 +152,8 @@ class HttpServer::Impl {
     const auto now = std::chrono::steady_clock::now();
     if (now < nextWarning_) return;
     nextWarning_ = now + std::chrono::seconds(10);
-    log::warn(
-        "accept a connection on {}: {}; connections that are idle or have not shown who they "
-        "are make room",
-        listener_->address, why);
+    log::warn("accept a connection on {}: {}; idle and unauthenticated connections are closed",
+              listener_->address, why);
   }
 
   // Makes a thread close connections of the client ("" = of any), then calls `done` with true if
@@ -183,7 +181,7 @@ class HttpServer::Impl {
       add(thread, std::move(socket), describe(peer_), std::move(client));
       return;
     }
-    log::v(2, "{} has {} connections, which is the most for one client", client, clients_[client]);
+    log::v(2, "{} has {} connections, which is the limit per client", client, clients_[client]);
     const auto place = waiting_.insert(waiting_.end(), std::move(socket));
     makeRoom(client, 0,
              [this, &thread, place, remote = describe(peer_), client](bool made) mutable {

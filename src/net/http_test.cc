@@ -304,7 +304,7 @@ TEST_F(HttpTest, ARequestWithoutAnswerTimesOut) {
   const auto reply = fetch(request);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::Timeout);
-  EXPECT_THAT(reply.error().message, HasSubstr("no complete answer within 50ms"));
+  EXPECT_THAT(reply.error().message, HasSubstr("no complete response within 50ms"));
   loop.runSync([&] { kept.clear(); });
 }
 

@@ -54,7 +54,8 @@ Error listenError(const std::string& address, const error_code& ec) {
   error.message = fmt::format("listen on {}: {}", address, ec.message());
   if (ec == asio::error::address_in_use) {
     error.message = fmt::format(
-        "listen on {}: address already in use; stop the program that has it or choose another one",
+        "listen on {}: address already in use; stop the program that uses it or choose another "
+        "address",
         address);
   }
   return error;

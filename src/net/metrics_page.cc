@@ -52,8 +52,7 @@ std::string MetricsPage::complete(std::string own) const {
     if (number.starts_with('v')) number.remove_prefix(1);
     const auto dot = std::min(number.find('.'), number.size());
     const std::string_view rest = number.substr(std::min(dot + 1, number.size()));
-    addHead(own, "kubernetes_build_info", "gauge",
-            "[ALPHA] What this program was built from: always 1");
+    addHead(own, "kubernetes_build_info", "gauge", "[ALPHA] Version of this program: always 1");
     fmt::format_to(std::back_inserter(own),
                    "kubernetes_build_info{{build_date=\"{}\",compiler=\"{}\",git_commit=\"{}\","
                    "git_version=\"{}\",major=\"{}\",minor=\"{}\",platform=\"linux/{}\"}} 1\n",
@@ -87,7 +86,7 @@ std::string MetricsPage::complete(std::string own) const {
     shown += metric;
   });
   addHead(shown, "disabled_metrics_total", "counter",
-          "[BETA] Metrics that --disabled-metrics leaves out");
+          "[BETA] Metrics that --disabled-metrics disables");
   fmt::format_to(std::back_inserter(shown), "disabled_metrics_total {}\n", left);
   addHead(shown, "registered_metrics_total", "counter",
           "[BETA] Metrics that are shown, by stability");

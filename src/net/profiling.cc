@@ -51,9 +51,8 @@ void sendProfile(Executor& executor, const Target& target, ResponderPtr to) {
 std::string glibcText() {
   const auto info = ::mallinfo2();
   std::string text = fmt::format(
-      "in use: {} bytes\nfree, kept for later: {} bytes\nin mappings of their own: {} bytes in {} "
-      "blocks\n"
-      "could be given back to the system: {} bytes\n\n",
+      "in use: {} bytes\nfree, cached: {} bytes\nin separate mappings: {} bytes in {} "
+      "blocks\nreleasable to the system: {} bytes\n\n",
       info.uordblks, info.fordblks, info.hblkhd, info.hblks, info.keepcost);
   char* details = nullptr;
   std::size_t size = 0;
@@ -75,7 +74,7 @@ std::string jemallocText() {
     return value;
   };
   std::string text =
-      fmt::format("in use: {} bytes\nwith what is lost in pages: {} bytes\nresident: {} bytes\n\n",
+      fmt::format("in use: {} bytes\nwith fragmentation: {} bytes\nresident: {} bytes\n\n",
                   figure("stats.allocated"), figure("stats.active"), figure("stats.resident"));
   ::malloc_stats_print(
       [](void* into, const char* part) { *static_cast<std::string*>(into) += part; }, &text, "");

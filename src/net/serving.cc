@@ -31,13 +31,11 @@ class HealthRecord {
 
   std::string text() const {
     std::string last =
-        "# HELP kubernetes_healthcheck [STABLE] Whether a health check passed when it was asked "
-        "last: 1, or 0\n"
-        "# TYPE kubernetes_healthcheck gauge\n";
+        "# HELP kubernetes_healthcheck [STABLE] Result of the last run of a health check: 1 = "
+        "passed, 0 = failed\n# TYPE kubernetes_healthcheck gauge\n";
     std::string total =
-        "# HELP kubernetes_healthchecks_total [STABLE] How often a health check was asked, by "
-        "status\n"
-        "# TYPE kubernetes_healthchecks_total counter\n";
+        "# HELP kubernetes_healthchecks_total [STABLE] Runs of a health check, by status\n# TYPE "
+        "kubernetes_healthchecks_total counter\n";
     for (const auto& [key, outcome] : outcomes_) {
       const auto& [endpoint, check] = key;
       last += fmt::format("kubernetes_healthcheck{{name=\"{}\",type=\"{}\"}} {}\n", check, endpoint,
@@ -132,7 +130,7 @@ void addHealth(Router& router, HealthEndpoint endpoint) {
 // Returns true if the request may change something; otherwise it has answered.
 bool mayChange(const RoutedRequest& request, const ResponderPtr& to) {
   if (isTrusted(request.request)) return true;
-  sendText(*to, 403, "this is changed over TLS, or from the machine itself, only\n");
+  sendText(*to, 403, "this setting can be changed only over TLS or from the local machine\n");
   return false;
 }
 

@@ -115,7 +115,7 @@ TEST_P(StreamTest, AStreamThatIsCutIsAnError) {
   ASSERT_TRUE(received.closed.wait());
   ASSERT_FALSE(received.end);
   EXPECT_EQ(received.end.error().code, ErrorCode::Unavailable);
-  EXPECT_THAT(received.end.error().message, HasSubstr("/watch: the connection broke off"));
+  EXPECT_THAT(received.end.error().message, HasSubstr("/watch: the connection was lost"));
 }
 
 TEST_P(StreamTest, DroppingTheResponderInsideAStreamCutsIt) {

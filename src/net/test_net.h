@@ -113,7 +113,7 @@ class NetTest : public testing::Test {
   template <class T>
   T waitFor(std::future<T> future) {
     if (future.wait_for(kGuard) != std::future_status::ready) {
-      throw std::runtime_error("gave up waiting");
+      throw std::runtime_error("timed out");
     }
     return future.get();
   }

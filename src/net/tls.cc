@@ -266,7 +266,7 @@ Result<> checkCertKey(const CertKey& pair) {
   if (!key) return fail(key.error());
   if (X509_check_private_key(cert->get(), key->get()) != 1) {
     ERR_clear_error();
-    return fail(ErrorCode::Invalid, "the private key is not the certificate's");
+    return fail(ErrorCode::Invalid, "the private key does not match the certificate");
   }
   return {};
 }

@@ -53,7 +53,7 @@ TEST(TlsTest, BrokenPemTextIsAnErrorThatSaysWhichPartItIs) {
   EXPECT_THAT(checkCertKey({"", ca->keyPem}).error().message, HasSubstr("certificate"));
   EXPECT_THAT(checkCertKey({ca->certPem, ""}).error().message, HasSubstr("private key"));
   EXPECT_THAT(checkCertKey({ca->certPem, other->keyPem}).error().message,
-              HasSubstr("is not the certificate's"));
+              HasSubstr("does not match the certificate"));
   EXPECT_THAT(issueServerCert({"", ""}, {"x", {"x"}, kValidity}).error().message,
               HasSubstr("certificate authority"));
 }

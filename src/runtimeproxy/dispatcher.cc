@@ -19,9 +19,9 @@ Task<std::optional<std::string>> Dispatcher::dispatch(HookType type, const Excha
     auto calling = caller_.call(server.endpoint, hookPath(type), exchange.ask(), timeout);
     net::GrpcReply reply = co_await calling;
     if (reply && !exchange.take(*reply))
-      reply = std::unexpected(net::GrpcStatus{net::GrpcCode::Internal,
-                                              server.endpoint + ": the answer is not a message of "
-                                                                "runtime.v1alpha1"});
+      reply = std::unexpected(
+          net::GrpcStatus{net::GrpcCode::Internal,
+                          server.endpoint + ": the response is not a message of runtime.v1alpha1"});
     metrics_.hookCalled(nameOf(type), reply.has_value(), executor_.steadyNow() - start);
     if (reply) continue;
     // As Go programs print it, because users search kubelet's log for these words.

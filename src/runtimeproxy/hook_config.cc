@@ -26,7 +26,8 @@ constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MODIFY | IN_CREATE | IN_M
 Result<std::string> textField(const json::object& object, const char* name) {
   const auto* value = object.if_contains(name);
   if (!value || value->is_null()) return std::string();
-  if (!value->is_string()) return fail(ErrorCode::Invalid, fmt::format("{}: must be a text", name));
+  if (!value->is_string())
+    return fail(ErrorCode::Invalid, fmt::format("{}: must be a string", name));
   return std::string(value->get_string());
 }
 
@@ -61,10 +62,11 @@ Result<HookServer> parseHookServer(const std::string& name, std::string_view tex
   server.failureIsFatal = *policy == "Fail";
   const auto* hooks = object.if_contains("runtime-hooks");
   if (!hooks || hooks->is_null()) return server;
-  if (!hooks->is_array()) return fail(ErrorCode::Invalid, "runtime-hooks: must be a list of texts");
+  if (!hooks->is_array())
+    return fail(ErrorCode::Invalid, "runtime-hooks: must be a list of strings");
   for (const auto& hook : hooks->get_array()) {
     if (!hook.is_string())
-      return fail(ErrorCode::Invalid, "runtime-hooks: must be a list of texts");
+      return fail(ErrorCode::Invalid, "runtime-hooks: must be a list of strings");
     if (const auto type = hookTypeOf(std::string_view(hook.get_string())))
       server.hooks.insert(*type);
   }
@@ -89,7 +91,7 @@ Result<> HookConfigs::start() {
 // Also once a minute: the folder may have been replaced.
 void HookConfigs::watchFolder() {
   if (::inotify_add_watch(inotify_.get(), folder_.c_str(), kChanges) < 0)
-    log::warn("changes in {} are seen once a minute only: {}", folder_,
+    log::warn("changes in {} are read only once a minute: {}", folder_,
               errnoError("watch it", errno).message);
 }
 
@@ -113,7 +115,7 @@ void HookConfigs::reload() {
   const auto names = configNames(folder_);
   std::erase_if(files_, [&](const auto& file) {
     if (std::ranges::binary_search(names, file.first)) return false;
-    log::info("hook server {}/{} is gone", folder_, file.first);
+    log::info("hook server {}/{} was removed", folder_, file.first);
     return true;
   });
   for (const auto& name : names) readFile(name, folder_ + "/" + name);

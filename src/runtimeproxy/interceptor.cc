@@ -165,7 +165,7 @@ Task<void> Interceptor::findPod(Intercepted& call, std::string id) {
       pod = known ? now : *std::move(found);
       if (!gone && !known) store_.put(id, pod);
     } else if (found.error().code != ErrorCode::NotFound) {
-      log::warn("pod sandbox {} is not known, and no hooks are called for it: {}", id,
+      log::warn("unknown pod sandbox {}, no hooks are called for it: {}", id,
                 found.error().message);
     }
   }
@@ -189,7 +189,7 @@ Task<void> Interceptor::findContainer(Intercepted& call) {
       if (!gone && !known) store_.put(call.id, container);
     } else {
       container = nullptr;
-      log::v(2, "container {} is not known, and no hooks are called for it: {}", call.id,
+      log::v(2, "unknown container {}, no hooks are called for it: {}", call.id,
              found.error().message);
     }
   }

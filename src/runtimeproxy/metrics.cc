@@ -59,19 +59,18 @@ struct Metrics::Impl {
   SeriesByName calls{registry,
                      "method",
                      "calls_total",
-                     "calls that were passed on, by method and result",
+                     "forwarded calls, by method and result",
                      "call_duration_seconds",
-                     "how long calls took, the runtime's part included"};
+                     "duration of calls, including the runtime"};
   SeriesByName hooks{registry,
                      "hook",
                      "hook_calls_total",
                      "calls of hook servers, by hook and result",
                      "hook_duration_seconds",
-                     "how long hook servers took"};
-  prometheus::Gauge& pods =
-      gaugeFamily(registry, named("known_pods"), "pods that are remembered").Add({});
+                     "duration of calls of hook servers"};
+  prometheus::Gauge& pods = gaugeFamily(registry, named("known_pods"), "pods in the cache").Add({});
   prometheus::Gauge& containers =
-      gaugeFamily(registry, named("known_containers"), "containers that are remembered").Add({});
+      gaugeFamily(registry, named("known_containers"), "containers in the cache").Add({});
   prometheus::Gauge& connections =
       gaugeFamily(registry, named("connections"), "open connections of clients").Add({});
   prometheus::Counter& unreachable =

@@ -57,7 +57,7 @@ Task<void> Proxy::run() {
     co_return;
   }
   notReady_.clear();
-  log::info("serving {} in front of {}", options_.endpoint, options_.runtime);
+  log::info("serving {} as a proxy of {}", options_.endpoint, options_.runtime);
   whenReady_();
 }
 
@@ -72,7 +72,7 @@ Task<void> Proxy::rebuild() {
       co_return;
     }
     std::string why = fmt::format("runtime {}: {}", options_.runtime, runtime.error().message);
-    if (why != notReady_) log::warn("{}; trying again until it answers", why);
+    if (why != notReady_) log::warn("{}; retrying until it responds", why);
     notReady_ = std::move(why);
     auto sleeping = sleepFor(loop_, pause);
     co_await sleeping;
@@ -135,7 +135,7 @@ Task<void> Proxy::drain() {
     co_await pause;
   }
   if (const auto left = callsInFlight(); left > 0)
-    log::warn("{} calls are cut, which have not ended within the time to drain", left);
+    log::warn("aborting {} calls that did not end within the drain timeout", left);
   whenDone_();
 }
 

@@ -203,7 +203,7 @@ bool Relay::forward(Call& call, bool last) {
   call.back = backend_->session()->open(call.request, last);
   call.forwarded = true;
   if (call.back < 0) {
-    refuse(call, unreachable(context_.runtimeSocket, "it takes no more calls"));
+    refuse(call, unreachable(context_.runtimeSocket, "it accepts no more calls"));
     return false;
   }
   backend_->add(call.back, calls_.at(call.front));
@@ -269,7 +269,7 @@ void Relay::onClosed(std::int32_t stream, std::uint32_t code) {
 }
 
 void Relay::onLost(const std::string& why) {
-  log::v(4, "a client has left: {}", why);
+  log::v(4, "a client has disconnected: {}", why);
   dropCalls();
   if (auto lost = std::exchange(whenLost_, nullptr)) lost(this);
 }
@@ -315,7 +315,7 @@ Task<void> Relay::intercept(CallPtr call) {
   net::GrpcReply reply = std::unexpected(
       net::grpcStatusOf(answer.trailers.empty() ? answer.headers : answer.trailers));
   if (answer.cut) {
-    reply = std::unexpected(GrpcStatus{GrpcCode::Cancelled, "the call was cut"});
+    reply = std::unexpected(GrpcStatus{GrpcCode::Cancelled, "the call was aborted"});
   } else if (reply.error().ok()) {
     const auto content = net::grpcMessage(answer.body);
     if (content) reply = std::string(*content);

@@ -52,7 +52,7 @@ Result<Message> decoded(const net::GrpcReply& reply, const char* method) {
   Message message;
   if (!message.ParseFromString(*reply))
     return fail(ErrorCode::Internal,
-                fmt::format("{}: the runtime's answer is not a message of runtime.v1", method));
+                fmt::format("{}: the runtime's response is not a message of runtime.v1", method));
   return message;
 }
 

@@ -166,7 +166,7 @@ int runTestCommand(const TestCommandOptions& options) {
     return 0;
   }
   if (!options.useCluster && !options.embedded)
-    return refuse("give --kubeconfig: there is no embedded cluster");
+    return refuse("--kubeconfig is required: this program has no embedded cluster");
   const auto start = std::chrono::steady_clock::now();
   Run run(options, *std::move(jobs));
   const auto results = run.all();

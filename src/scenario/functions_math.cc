@@ -155,7 +155,7 @@ Result<json::value> combined(const Arguments& arguments, bool divides, Combine c
   if (divides && amountOf(*b) == 0) return arguments.failure("division by zero");
   const std::optional<Operand> result = combine(*a, *b);
   if (!result) {
-    return arguments.failure(fmt::format("{} and {} do not go together", plainText(arguments[0]),
+    return arguments.failure(fmt::format("{} and {} cannot be combined", plainText(arguments[0]),
                                          plainText(arguments[1])));
   }
   if (!std::isfinite(amountOf(*result))) return arguments.failure("the result is not a number");
@@ -189,7 +189,7 @@ Result<json::value> sum(Args all, const Scope&) {
     const auto operand = operandOf(arguments, item);
     if (!operand) return fail(operand.error());
     total = total ? sumOf(*total, *operand, 1) : *operand;
-    if (!total) return arguments.failure("numbers, quantities and durations do not go together");
+    if (!total) return arguments.failure("numbers, quantities and durations cannot be combined");
   }
   return total ? written(*total) : json::value(0);
 }

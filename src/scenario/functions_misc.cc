@@ -96,8 +96,7 @@ Result<WallTime> timeAt(const Arguments& arguments, std::size_t i) {
 }
 
 Result<json::value> timeNow(Args, const Scope& scope) {
-  if (!scope.bindings.clock())
-    return fail(ErrorCode::Invalid, "time_now(): there is no clock here");
+  if (!scope.bindings.clock()) return fail(ErrorCode::Invalid, "time_now(): no clock is available");
   return textValue(formatTime(scope.bindings.clock()->wallNow()));
 }
 
@@ -132,7 +131,7 @@ Result<json::value> timeSince(Args all, const Scope& scope) {
   const auto end = arguments.text(2);
   if (!end) return fail(end.error());
   if (end->empty()) {
-    if (!scope.bindings.clock()) return arguments.failure("there is no clock here");
+    if (!scope.bindings.clock()) return arguments.failure("no clock is available");
     return textValue(formatDuration(scope.bindings.clock()->wallNow() - *from));
   }
   const auto to = timeAt(arguments, 2);

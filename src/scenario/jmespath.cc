@@ -258,7 +258,7 @@ Result<json::value> evaluateNode(const Node& node, const json::value& current, c
     case Op::Variable: {
       const auto* value = scope.bindings.find(node.text);
       if (!value) {
-        return fail(ErrorCode::Invalid, fmt::format("there is no binding ${}", node.text));
+        return fail(ErrorCode::Invalid, fmt::format("unknown binding ${}", node.text));
       }
       return *value;
     }

@@ -244,7 +244,7 @@ class Lexer {
       return make(Token::RawString, {}, json::string(unescape(delimited('\'', from), "'\\")));
     if (c == '`') {
       auto value = parseJson(unescape(delimited('`', from), "`"));
-      if (!value) throw SyntaxError{from, "what stands in backticks must be JSON"};
+      if (!value) throw SyntaxError{from, "the text in backticks must be JSON"};
       return make(Token::Literal, {}, *std::move(value));
     }
     if (c == '$') {
@@ -319,7 +319,8 @@ class Parser {
   }
   [[noreturn]] void unexpected() const {
     const Lexeme& lexeme = lexemes_[at_];
-    if (lexeme.token == Token::End) throw SyntaxError{lexeme.at, "the expression ends too early"};
+    if (lexeme.token == Token::End)
+      throw SyntaxError{lexeme.at, "unexpected end of the expression"};
     if (lexeme.token == Token::Number) {
       throw SyntaxError{lexeme.at,
                         fmt::format("numbers are written in backticks: `{}`", lexeme.text)};

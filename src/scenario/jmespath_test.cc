@@ -176,7 +176,7 @@ TEST(JmespathTest, QuantitiesAndDurationsAddUp) {
       {"modulo(`10`, `3`)", "1"},
       {"x_quantity_compare('1Gi', '1024Mi')", "0"},
       {"x_quantity_compare('900m', '1')", "-1"},
-      {"add('1h', '1Gi')", "(add('1h', '1Gi')): add(): 1h and 1Gi do not go together"},
+      {"add('1h', '1Gi')", "(add('1h', '1Gi')): add(): 1h and 1Gi cannot be combined"},
       {"divide('1Gi', '0')", "(divide('1Gi', '0')): divide(): division by zero"},
   };
   expectAll(cases);
@@ -196,17 +196,17 @@ TEST(JmespathTest, BindingsHideOuterOnesOfTheSameName) {
   const Bindings inner = outer.with("a", "inner");
   EXPECT_EQ(evaluate("[$a, $b]", "{}", inner), R"(["inner",2])");
   EXPECT_EQ(evaluate("$a", "{}", outer), R"("outer")");
-  EXPECT_EQ(evaluate("$c", "{}", outer), "($c): there is no binding $c");
+  EXPECT_EQ(evaluate("$c", "{}", outer), "($c): unknown binding $c");
 }
 
 TEST(JmespathTest, ErrorsNameTheColumnOrTheArgument) {
   const QueryCase cases[] = {
       {"", "column 1: the expression is empty in ()"},
-      {"a.", "column 3: the expression ends too early in (a.)"},
+      {"a.", "column 3: unexpected end of the expression in (a.)"},
       {"a[?b == 'x'", "column 12: expected \"]\" after the filter in (a[?b == 'x')"},
       {"replicas > 3", "column 12: numbers are written in backticks: `3` in (replicas > 3)"},
       {"'open", "column 1: the closing ' is missing in ('open)"},
-      {"`{`", "column 1: what stands in backticks must be JSON in (`{`)"},
+      {"`{`", "column 1: the text in backticks must be JSON in (`{`)"},
       {"nope(a)", "column 1: unknown function nope() in (nope(a))"},
       {"length(a, b)", "column 1: length() does not take 2 arguments in (length(a, b))"},
       {"a b", "column 3: unexpected \"b\" in (a b)"},

@@ -203,7 +203,7 @@ class Matcher {
       } else {
         const auto* field = find(actual, member.statement.field);
         if (!field) {
-          add(where, "the field is not there");
+          add(where, "the field is missing");
           continue;
         }
         projected = *field;
@@ -382,7 +382,7 @@ Result<std::string> renderText(std::string_view text, const Bindings& bindings) 
   if (!value) return fail(std::move(value.error()));
   if (!value->is_string()) {
     return fail(ErrorCode::Invalid,
-                fmt::format("{} must give a text, it gives {}", text, shown(*value)));
+                fmt::format("{} must return a string, it returns {}", text, shown(*value)));
   }
   return std::string(jmespath::textOf(*value));
 }

@@ -60,9 +60,9 @@ TEST(MatchTest, TreesHoldOrSayWhere) {
       {"text is not a number", "spec: {priority: '5500'}",
        "spec.priority: expected \"5500\", got 5500"},
       {"a missing field", "metadata: {annotations: {a: b}}",
-       "metadata.annotations: the field is not there"},
+       "metadata.annotations: the field is missing"},
       {"a missing field is not null", "metadata: {uid: null}",
-       "metadata.uid: the field is not there"},
+       "metadata.uid: the field is missing"},
       {"null is null", "spec: {none: null}", ""},
       {"null is not an object", "spec: {none: {}}", "spec.none: expected an object, got null"},
       {"lists of the same length",
@@ -109,7 +109,7 @@ TEST(MatchTest, TreesHoldOrSayWhere) {
        "error: spec.(cel; object.x): (cel; object.x): only JMESPath (jp) expressions are "
        "supported, not cel"},
       {"a bad expression", "spec: {(a ==): true}",
-       "error: spec.(a ==): column 5: the expression ends too early in (a ==)"},
+       "error: spec.(a ==): column 5: unexpected end of the expression in (a ==)"},
       {"an expression that fails", "spec: {(length(priority)): 1}",
        "error: spec.(length(priority)): (length(priority)): length(): argument 1 must be a string, "
        "an "
@@ -148,7 +148,7 @@ TEST(MatchTest, RenderReplacesTextInParentheses) {
   EXPECT_EQ(*renderText("(join('-', [$namespace, 'x']))", bindings), "ns-1-x");
   EXPECT_FALSE(renderText("($n)", bindings));
   EXPECT_EQ(render(*parseYaml("a: ($nope)"), bindings).error().message,
-            "a: ($nope): there is no binding $nope");
+            "a: ($nope): unknown binding $nope");
 }
 
 }  // namespace

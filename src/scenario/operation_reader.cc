@@ -72,7 +72,7 @@ void readResources(Fields& fields, Operation& operation) {
     fields.error("file", "URLs are not supported; keep the file with the test");
   }
   if (operation.file.empty() == !operation.resource.has_value()) {
-    fields.error("resource", "give either resource or file");
+    fields.error("resource", "exactly one of resource and file is required");
     return;
   }
   if (!operation.resource) return;
@@ -163,7 +163,7 @@ void readWait(Fields& fields, Operation& operation) {
     ++given;
   }
   if (given != 1) {
-    outer.error("", "give one of creation, deletion, condition and jsonPath");
+    outer.error("", "exactly one of creation, deletion, condition and jsonPath is required");
   }
   outer.refuseUnknown();
 }
@@ -223,7 +223,8 @@ void readBody(Fields fields, Operation& operation) {
     operation.propagationPolicy = readPropagationPolicy(fields);
     operation.file = fields.text("file");
     const bool byReference = fields.has("ref");
-    if (operation.file.empty() == !byReference) fields.error("ref", "give either ref or file");
+    if (operation.file.empty() == !byReference)
+      fields.error("ref", "exactly one of ref and file is required");
     if (byReference) readReference(fields.object("ref"), operation);
   }
   if (kind == Kind::Wait || kind == Kind::Describe || kind == Kind::Get || kind == Kind::Events ||
@@ -312,7 +313,7 @@ Operation readOperation(Fields fields, bool gatheringOnly) {
     Fields body = fields.object(entry.field);
     ++given;
     if (gatheringOnly && !entry.gathering) {
-      fields.error(entry.field, "is possible in try only");
+      fields.error(entry.field, "is supported only in try");
       continue;
     }
     operation.kind = entry.kind;

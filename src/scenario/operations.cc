@@ -348,7 +348,7 @@ Task<Operations::Attempt> Operations::check(const Operation& operation, const As
   }
   if (operation.kind == Kind::Error) {
     attempt.deviations.clear();
-    if (holds) attempt.error = "it holds, and must not: " + titleOf(attempt.object);
+    if (holds) attempt.error = "it matches but must not: " + titleOf(attempt.object);
     co_return attempt;
   }
   if (holds) co_return attempt;
@@ -357,7 +357,7 @@ Task<Operations::Attempt> Operations::check(const Operation& operation, const As
       [](const auto& a, const auto& b) { return a.mismatches.size() < b.mismatches.size(); });
   const std::size_t count = attempt.deviations.size();
   if (count > kMaxDeviations) attempt.deviations.resize(kMaxDeviations);
-  attempt.error = count == 0   ? "there is no such object"
+  attempt.error = count == 0   ? "the object does not exist"
                   : count == 1 ? joined(attempt.deviations[0].mismatches)
                                : fmt::format("none of {} objects is as expected", count);
   co_return attempt;

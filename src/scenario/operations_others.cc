@@ -68,7 +68,7 @@ Task<void> Operations::runProcessOperation(const Operation& operation, const Bin
                                            OperationOutcome& outcome) {
   const std::string kubeconfig = environment_.kubeconfig();
   if (kubeconfig.empty()) {
-    outcome.result.error = "processes cannot run here: this cluster is on virtual time";
+    outcome.result.error = "processes cannot run on a cluster on virtual time";
     co_return;
   }
   auto spec = specOf(operation, bindings, context, kubeconfig);

@@ -119,12 +119,12 @@ Task<void> Operations::runWait(const Operation& operation, const Bindings& bindi
     } else if (forDeletion) {
       if (!objects->empty()) error = fmt::format("{} still there", titleOf(objects->front()));
     } else if (objects->empty()) {
-      error = "there is no such object";
+      error = "the object does not exist";
     } else if (operation.wait.kind != WaitFor::Kind::Creation) {
       for (const auto& object : *objects) {
         const auto as = satisfiesWait(object, operation.wait);
         if (as && *as) continue;
-        error = as ? fmt::format("{} is not as awaited", titleOf(object)) : as.error().message;
+        error = as ? fmt::format("{} does not match", titleOf(object)) : as.error().message;
         const auto* status = find(object, "status");
         deviations.push_back({titleOf(object), {}, status ? *status : json::value(nullptr), {}});
         auto listing = eventsOf(object);

@@ -17,7 +17,7 @@ constexpr api::ResourceType kCrds{"apiextensions.k8s.io", "v1", "customresourced
 }  // namespace
 
 Task<Result<std::string>> Environment::discover(std::string path) {
-  co_return fail(ErrorCode::NotFound, path + ": there is no discovery here");
+  co_return fail(ErrorCode::NotFound, path + ": no discovery is available");
 }
 
 const TypeResolver::Known* TypeResolver::find(const std::string& group, const std::string& version,

@@ -53,11 +53,11 @@ Result<std::vector<json::value>> readResources(const std::filesystem::path& fold
     }
   }
   if (!std::ranges::all_of(resources, [](const auto& resource) { return resource.is_object(); }))
-    return fail(ErrorCode::Invalid,
-                fmt::format("{}: holds what is not an object", (folder / pattern).string()));
+    return fail(ErrorCode::Invalid, fmt::format("{}: contains a document that is not an object",
+                                                (folder / pattern).string()));
   if (resources.empty()) {
     return fail(ErrorCode::Invalid,
-                fmt::format("{}: holds no object", (folder / pattern).string()));
+                fmt::format("{}: contains no object", (folder / pattern).string()));
   }
   return resources;
 }

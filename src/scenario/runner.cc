@@ -127,7 +127,7 @@ Task<Result<>> TestRun::enterNamespace() {
     co_return Result<>{};
   }
   co_return fail(ErrorCode::AlreadyExists,
-                 "no free name for a namespace; are there old test runs to delete?");
+                 "no free name for a namespace; delete the namespaces of old test runs");
 }
 
 OperationContext TestRun::contextOf(const Step& step, Bindings bindings) const {
@@ -313,7 +313,7 @@ TestResult runTestToEnd(Environment& environment, const Test& test, std::size_t 
   unfinished.file = test.file;
   unfinished.name = titleOf(test, inputs);
   unfinished.status = TestResult::Status::Failed;
-  unfinished.error = fmt::format("not over after {}", formatDuration(limit));
+  unfinished.error = fmt::format("still running after {}", formatDuration(limit));
   return unfinished;
 }
 

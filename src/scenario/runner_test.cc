@@ -158,7 +158,7 @@ steps:
 - try:
   - assert: {resource: {apiVersion: v1, kind: Node, metadata: {labels: {pool: other}}}}
 )");
-  EXPECT_EQ(failure(none).error, "there is no such object");
+  EXPECT_EQ(failure(none).error, "the object does not exist");
 }
 
 TEST_F(RunnerTest, AnErrorOperationWantsThatNothingMatches) {
@@ -175,7 +175,7 @@ steps:
   EXPECT_GE(waits.elapsed, 5s);
   cluster.objects["nodes/n1"] =
       *parseYaml("{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {a: 1}}");
-  EXPECT_EQ(failure(run(kGone)).error, "it holds, and must not: v1/Node n1");
+  EXPECT_EQ(failure(run(kGone)).error, "it matches but must not: v1/Node n1");
 }
 
 TEST_F(RunnerTest, BindingsTemplatesAndOutputsFlow) {
@@ -298,7 +298,7 @@ steps:
 - try:
   - wait: {apiVersion: v1, kind: Pod, name: p, timeout: 2s, for: {creation: {}}}
 )");
-  EXPECT_EQ(failure(late).error, "there is no such object after 2s");
+  EXPECT_EQ(failure(late).error, "the object does not exist after 2s");
 }
 
 TEST_F(RunnerTest, AnHourOfSleepIsNothingOnVirtualTime) {
@@ -372,13 +372,13 @@ TEST_F(RunnerTest, ErrorsInExpressionsAreReportedWithTheirPlace) {
   EXPECT_THAT(
       run("\nbindings: [{name: a, value: ($nope)}]\nsteps: [{try: [{sleep: {duration: 1s}}]}]")
           .error,
-      HasSubstr("there is no binding $nope"));
+      HasSubstr("unknown binding $nope"));
   const auto result = run(R"(
 steps:
 - try:
   - apply: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($nope)}}}
 )");
-  EXPECT_EQ(failure(result).error, "metadata: name: ($nope): there is no binding $nope");
+  EXPECT_EQ(failure(result).error, "metadata: name: ($nope): unknown binding $nope");
 }
 
 TEST_F(RunnerTest, ProcessesNeedRealTime) {

@@ -104,7 +104,7 @@ TEST(TestFileTest, MistakesNameTheField) {
        "spec.steps[0].try[0].sleep.duration: expected a duration such as 15s, got \"soon\""},
       {"steps: [{try: [{sleep: }]}]", "spec.steps[0].try[0].sleep.duration: is required"},
       {"steps: [{try: [{apply: {}}]}]",
-       "spec.steps[0].try[0].apply.resource: give either resource or file"},
+       "spec.steps[0].try[0].apply.resource: exactly one of resource and file is required"},
       {"steps: [{try: [{apply: {resource: {kind: Pod}}}]}]", "needs apiVersion and kind"},
       {"steps: [{try: [{apply: {file: 'https://x/y.yaml'}}]}]", "URLs are not supported"},
       {"steps: [{try: [{assert: {resource: {(a ==): 1}}}]}]",
@@ -120,9 +120,10 @@ TEST(TestFileTest, MistakesNameTheField) {
       {"steps: [{use: {template: none.yaml}}]", "none.yaml"},
       {"steps: [{use: {template: 'https://x/y.yaml'}}]", "URLs are not supported"},
       {"steps: [{catch: [{apply: {file: a}}], try: [{sleep: {duration: 1s}}]}]",
-       "spec.steps[0].catch[0].apply: is possible in try only"},
+       "spec.steps[0].catch[0].apply: is supported only in try"},
       {"steps: [{try: [{wait: {apiVersion: v1, kind: Pod, for: {}}}]}]",
-       "spec.steps[0].try[0].wait.for: give one of creation, deletion, condition and jsonPath"},
+       "spec.steps[0].try[0].wait.for: exactly one of creation, deletion, condition and jsonPath "
+       "is required"},
       {"steps: [{try: [{delete: {ref: {apiVersion: v1}}}]}]",
        "spec.steps[0].try[0].delete.ref.kind: is required"},
       {"skip: maybe\nsteps: [{try: [{sleep: {duration: 1s}}]}]",
@@ -218,10 +219,10 @@ TEST(TestFileTest, FilesAreFoundAndResourcesRead) {
   EXPECT_FALSE(readResources(root / "b", "objects/*.json"));
   EXPECT_FALSE(readResources(root / "b", "missing.yaml"));
   EXPECT_EQ(readResources(root / "b", "empty.yaml").error().message,
-            (root / "b/empty.yaml").string() + ": holds no object");
+            (root / "b/empty.yaml").string() + ": contains no object");
   std::ofstream(root / "b/scalar.yaml") << "kind: List\nitems: [7]\n";
   EXPECT_EQ(readResources(root / "b", "scalar.yaml").error().message,
-            (root / "b/scalar.yaml").string() + ": holds what is not an object");
+            (root / "b/scalar.yaml").string() + ": contains a document that is not an object");
 }
 
 TEST(TestFileTest, AFolderThatCannotBeReadIsNoFolderWithoutTests) {

@@ -285,7 +285,7 @@ class KubeletAloneTest:
                 self.node.kill("koordlet")
                 self.node.start_koordlet(self.name)
             wait_until("the node is ready", lambda: self.condition("Ready") == "True", 60)
-            wait_until("koordlet watches its pods", lambda at=before: "so they are watched" in self.log()[at:], 60)
+            wait_until("koordlet watches its pods", lambda at=before: "so koordlet watches them" in self.log()[at:], 60)
             wait_until("koordlet is ready", lambda: self.node.ask_koordlet("/readyz"))
             pod = self.start_pods(f"unlisted-{status}")[0]
             right = wait_until("its values", lambda pod=pod: self.samples.right_since(self.path_of(pod)))
@@ -293,8 +293,8 @@ class KubeletAloneTest:
                   f"{1000 * (right - self.first_instruction(pod)):.0f} ms after the first instruction", flush=True)
             self.reported(pod["metadata"]["name"])
             findings, result = self.node.doctor()
-            words = ("kubelet does not list its pods, so they are watched at the API server", f"status {status}",
-                     "kubelet does not tell its configuration", "off ")
+            words = ("kubelet does not list its pods, so koordlet watches them at the API server", f"status {status}",
+                     "kubelet does not serve its configuration", "off ")
             check(result == 1 and all(word in findings for word in words), f"doctor ends with {result}: {findings}")
         self.node.kill("kubelet")
         self.node.start_kubelet()

@@ -120,7 +120,7 @@ class Cluster:
             run = subprocess.run(["kubectl", "--kubeconfig", self.kubeconfig, *arguments], input=stdin,
                                  capture_output=True, text=True, timeout=90, check=False)
         except subprocess.TimeoutExpired as late:
-            raise Failure(f"kubectl {' '.join(arguments)} did not end; {late.stdout or 'it said nothing'}") from late
+            raise Failure(f"kubectl {' '.join(arguments)} did not end; {late.stdout or 'it wrote no output'}") from late
         if fails:
             check(run.returncode != 0, f"kubectl {arguments} should have failed: {run.stdout}")
             return run.stderr

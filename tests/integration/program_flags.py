@@ -179,7 +179,7 @@ REFUSED = {
         ("--sleep-interval=5", 2, 'invalid argument "5"'),
         ("--sleep-interval=0s", 2, "sleep-interval: must be greater than 0"),
         ("--config-file={dir}/none", 2, "No such file"),
-        ("once", 2, "it takes flags only"),
+        ("once", 2, "unexpected argument"),
     ],
     "koordctl": [
         ("--nope", 2, "unknown flag: --nope"),

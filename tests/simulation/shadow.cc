@@ -116,7 +116,7 @@ std::string firstDifference(const json::value& a, const json::value& b, const st
     }
     for (const auto& member : *other)
       if (!one->contains(member.key()))
-        return fmt::format("{}.{} is not there, it would be {}", path, std::string(member.key()),
+        return fmt::format("{}.{} does not exist, it would be {}", path, std::string(member.key()),
                            toJson(member.value()));
   }
   return fmt::format("{} is {}, it would be {}", path, toJson(a), toJson(b));

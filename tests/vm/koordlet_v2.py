@@ -296,7 +296,7 @@ class Test:
     def nothing_was_refused(self):
         log = self.vm.sh("cat /tmp/koordlet.log")
         refused = [line for line in log.splitlines() if " not set (" in line or "Invalid argument" in line
-                   and "bursts end there" not in line]
+                   and "limits bursts to the quota" not in line]
         check(not refused, "values that the kernel refused: " + "\n".join(refused))
 
 

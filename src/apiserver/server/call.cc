@@ -79,11 +79,10 @@ Reply failureReply(Failure failure, const kube::Request& request) {
 }
 
 Failure storageFailure(const Error& error) {
-  Failure failure(
-      ErrorCode::Io,
-      fmt::format("the storage takes no writes: {}; reads and watches go on, and writes "
-                  "do by themselves once that is mended",
-                  error.message));
+  Failure failure(ErrorCode::Io,
+                  fmt::format("the storage accepts no writes: {}; reads and watches continue, and "
+                              "writes are accepted again when the storage works",
+                              error.message));
   failure.status = 507;
   failure.reason = "InsufficientStorage";
   return failure;

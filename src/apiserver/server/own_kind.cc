@@ -33,7 +33,7 @@ Outcome<> WriteCall::checkSubresourceKind(const json::value& body, std::string_v
 Outcome<> WriteCall::completeSubresourceKind(const json::value& body, std::string_view kind) const {
   if (auto good = checkSubresourceKind(body, kind); !good)
     return refuse(ErrorCode::Internal,
-                  "Internal error occurred: admission made an object that cannot be used: " +
+                  "Internal error occurred: admission produced an invalid object: " +
                       good.error().error.message);
   return {};
 }

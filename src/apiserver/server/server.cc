@@ -330,7 +330,9 @@ Task<Reply> Server::write(const Call& call) {
     // The storage may work again already, but this write is lost.
     const auto& failure = store_.failure();
     reply = failureReply(
-        storageFailure(failure ? *failure : Error{ErrorCode::Io, "it failed for a moment", {}}),
+        storageFailure(failure
+                           ? *failure
+                           : Error{ErrorCode::Io, "a write failed; the storage works again", {}}),
         call.request);
   } else if (outcome) {
     reply.body = std::move(outcome->text);

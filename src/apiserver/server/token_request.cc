@@ -128,7 +128,7 @@ Task<Outcome<Written>> WriteCall::issueToken() {
   auto* tokens = server_.authenticator().accounts();
   if (!tokens)
     co_return refuse(ErrorCode::MethodNotAllowed,
-                     "this server issues no tokens of service accounts");
+                     "this server does not issue service account tokens");
   auto body = readSubresourceKind("TokenRequest");
   if (!body) co_return std::unexpected(std::move(body.error()));
   auto a = attributes("CREATE", &*body, nullptr);

@@ -323,12 +323,12 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
 
 Outcome<> WriteCall::completeMutated(json::value& object, bool strict) {
   if (!object.is_object() || !find(object, "metadata"))
-    return refuse(ErrorCode::Internal, "admission took the object's metadata away");
+    return refuse(ErrorCode::Internal, "admission removed the object's metadata");
   kube::Request how;
   how.query["fieldValidation"] = strict ? "Strict" : "Ignore";
   if (auto good = admitObject(object, how, target_, warnings_); !good)
     return refuse(ErrorCode::Internal,
-                  "Internal error occurred: admission made an object that cannot be used: " +
+                  "Internal error occurred: admission produced an invalid object: " +
                       good.error().error.message);
   toRequestedForm(object, target_);
   return {};

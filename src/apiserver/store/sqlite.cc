@@ -214,7 +214,7 @@ Result<bool> findDatabase(const std::string& path) {
   if (::stat(path.c_str(), &info) != 0) {
     if (errno != ENOENT) return fail(errnoError(path, errno));
     if (::stat((path + "-wal").c_str(), &info) == 0 && info.st_size > 0)
-      return lost("the database is gone, though its log (-wal) is still there");
+      return lost("the database file is missing, but its log (-wal) exists");
     return false;
   }
   if (!S_ISREG(info.st_mode)) return fail(ErrorCode::Io, path + ": this is not a file");

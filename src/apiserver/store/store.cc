@@ -215,7 +215,7 @@ void Store::probeLater() {
 
 void Store::recover() {
   failure_.reset();
-  log::info("the storage can be written again, writes go on");
+  log::info("the storage accepts writes again");
   if (onHealth_) onHealth_(nullptr);
 }
 

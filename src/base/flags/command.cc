@@ -102,7 +102,7 @@ std::string Commands::help(const std::string& prefix) const {
   for (const Command& command : commands_)
     if (command.name.starts_with(prefix))
       text += fmt::format("  {:<{}}{}\n", command.name, width + 2, command.summary);
-  return text + fmt::format("\n{} COMMAND --help says more about one.\n", program_);
+  return text + fmt::format("\n{} COMMAND --help has the details of a command.\n", program_);
 }
 
 }  // namespace koord::flags

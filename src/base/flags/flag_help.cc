@@ -71,7 +71,8 @@ std::string describe(const FlagSet& set) {
   std::string unused;
   for (const Flag& flag : set.all())
     if (flag.withoutEffect) unused += describeOne(flag);
-  if (!unused.empty()) text += "\nAccepted, and without effect in this version:\n" + unused;
+  if (!unused.empty())
+    text += "\nAccepted for compatibility, without effect in this version:\n" + unused;
   return text;
 }
 

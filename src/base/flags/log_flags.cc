@@ -60,15 +60,16 @@ Result<> checkLocation(const std::string& text) {
 void addKlogFlags(FlagSet& set, log::Output& output, bool thresholdAlways) {
   output.thresholdAlways = thresholdAlways;
   if (thresholdAlways) output.stderrThreshold = 0;
-  set.boolean("logtostderr", output.toStderr, "Log to standard error, and to no file");
+  set.boolean("logtostderr", output.toStderr, "Log to standard error instead of files");
   set.boolean("alsologtostderr", output.alsoToStderr, "Log to standard error as well as to files");
   set.custom(
          "stderrthreshold", "severity",
-         "What goes to standard error, with files too: INFO, WARNING, ERROR or FATAL and above",
+         "Severity from which messages also go to standard error when files are written: INFO, "
+         "WARNING, ERROR or FATAL",
          [&output](const std::string& text) { return readSeverity(text, output.stderrThreshold); })
       .defaultText = thresholdAlways ? "INFO" : "ERROR";
   set.custom("legacy-stderr-threshold-behavior", "",
-             "--stderrthreshold says nothing with --logtostderr",
+             "--stderrthreshold has no effect with --logtostderr",
              [&output](const std::string& text) -> Result<> {
                const auto legacy = parseBool(text);
                if (!legacy) return fail(legacy.error());
@@ -79,12 +80,13 @@ void addKlogFlags(FlagSet& set, log::Output& output, bool thresholdAlways) {
   set.find("legacy-stderr-threshold-behavior")->implied = "true";
   set.text("log-dir", output.folder,
            "Folder for log files, one for each severity; with --logtostderr=false");
-  set.text("log-file", output.file, "The one log file; with --logtostderr=false");
+  set.text("log-file", output.file, "Single log file; with --logtostderr=false");
   set.integer("log-file-max-size", output.fileLimitMegabytes,
               "Size in megabytes at which --log-file is truncated; 0 = never")
       .within(0, 1'000'000'000);
-  set.boolean("one-output", output.ownSeverityOnly,
-              "Write a message only to the file of its severity, not to those below as well");
+  set.boolean(
+      "one-output", output.ownSeverityOnly,
+      "Write a message only to the file of its severity, not to the files of lower severities");
   set.boolean("skip-headers", output.plain, "Log messages without time and severity");
   // Our files have no header, and our messages no source lines.
   set.unused("skip-log-headers", "bool", "false");
@@ -98,10 +100,10 @@ void addLogFlags(FlagSet& set, int& verbosity, std::string& format, log::Output&
                  bool thresholdAlways) {
   set.integer("v", verbosity, "Verbosity of the log").shortName('v');
   set.text("logging-format", format, "Format of the log: text or json").oneOf({"text", "json"});
-  set.custom("vmodule", "pattern=N,...", "Verbosity for some source files only", checkModules)
+  set.custom("vmodule", "pattern=N,...", "Verbosity of single source files", checkModules)
       .withNoEffect();
   // Every line is written at once.
-  set.unused("log-flush-frequency", "duration", "5s", "Time between writes of the log");
+  set.unused("log-flush-frequency", "duration", "5s", "Interval between flushes of the log");
   for (const char* name : {"text", "json"}) {
     set.unused(fmt::format("log-{}-split-stream", name), "bool", "false");
     set.unused(fmt::format("log-{}-info-buffer-size", name), "quantity", "0");

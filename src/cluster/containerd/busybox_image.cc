@@ -142,7 +142,7 @@ Result<> writeBusyboxImage(const std::string& path) {
       return tar ? writeFileAtomic(path, *tar) : fail(tar.error());
     }
   return fail(ErrorCode::NotFound,
-              "/bin/busybox is not there: install the Debian package busybox-static");
+              "/bin/busybox is missing: install the Debian package busybox-static");
 }
 
 }  // namespace koord::cluster

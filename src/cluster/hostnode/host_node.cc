@@ -131,7 +131,7 @@ void HostNode::seen(const PodPtr& pod) {
   const bool debugged = !pod->details.ephemeralContainers.is_null();
   if (debugged && (!entry.pod || entry.pod->details.ephemeralContainers.is_null()))
     events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Warning", "Failed",
-                   "Error: this node runs no ephemeral containers");
+                   "Error: this node does not support ephemeral containers");
   if (entry.status && wasOverwritten(*entry.status, pod->status)) entry.reported = nullptr;
   entry.pod = pod;
   touch(pod->metadata.uid);

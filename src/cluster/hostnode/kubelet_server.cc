@@ -108,7 +108,7 @@ void KubeletServer::handle(net::ServerRequest request, std::shared_ptr<net::Resp
     return responder->respond(401, kText, std::string("Unauthorized\n"));
   responder->authenticated();
   if (request.method != "GET")
-    return responder->respond(405, kText, std::string("only GET is served here\n"));
+    return responder->respond(405, kText, std::string("only GET is supported\n"));
   const std::string what = request.method + " " + request.target;
   tasks_.spawn(
       net::runHandler(what, responder, answerIfAllowed(this, std::move(request), responder)));

@@ -140,7 +140,7 @@ Result<HostNodeLock> HostNodeLock::take() {
     return HostNodeLock(std::move(socket));
   if (errno == EADDRINUSE)
     return fail(ErrorCode::Conflict,
-                "another koordctl runs this machine as its node: stop it, or use --host-node=off");
+                "another koordctl uses this machine as its node: stop it, or use --host-node=off");
   return fail(errnoError("claim the host node", errno));
 }
 
@@ -156,7 +156,7 @@ Result<CgroupLayout> checkHostNode(CgroupFs& fs) {
   auto layout = parseCgroupLayout(*mountinfo);
   if (!layout) return fail(std::move(layout.error()));
   if (auto writable = checkWritable(*layout, fs); !writable)
-    return fail(std::move(writable.error()).within("cgroups cannot be made here"));
+    return fail(std::move(writable.error()).within("cgroups cannot be created"));
   return layout;
 }
 

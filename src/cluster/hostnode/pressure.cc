@@ -42,19 +42,19 @@ Result<EvictionThreshold> parseThreshold(std::string_view name, std::string_view
     threshold.signal = signal;
     known = true;
   }
-  if (!known) return refused(term, "there is no such signal");
+  if (!known) return refused(term, "unknown signal");
   if (value.ends_with('%')) {
     value.remove_suffix(1);
     float percent = -1;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), percent);
     if (error != std::errc() || end != value.data() + value.size() || !(percent >= 0) ||
         percent > 100)
-      return refused(term, "want a percentage from 0 to 100");
+      return refused(term, "must be a percentage from 0 to 100");
     threshold.fraction = percent / 100;
     return threshold;
   }
   const auto amount = Quantity::parse(value);
-  if (!amount || *amount <= Quantity::of(0)) return refused(term, "want an amount above 0");
+  if (!amount || *amount <= Quantity::of(0)) return refused(term, "must be an amount above 0");
   threshold.amount = amount->value();
   return threshold;
 }

@@ -61,8 +61,7 @@ TEST(PressureTest, WhatIsNoThresholdIsRefused) {
     const auto parsed = parseEvictionHard(text);
     EXPECT_FALSE(parsed) << text;
   }
-  EXPECT_THAT(parseEvictionHard("a<1").error().message,
-              HasSubstr("\"a<1\": there is no such signal"));
+  EXPECT_THAT(parseEvictionHard("a<1").error().message, HasSubstr("\"a<1\": unknown signal"));
 }
 
 TEST(PressureTest, TheFormatIsKubelets) {

@@ -71,11 +71,10 @@ class ProcessRuntime::Worker {
 
   Result<std::string> start(ContainerConfig config) {
     if (config.command.empty() && config.args.empty())
-      return fail(
-          ErrorCode::Invalid,
-          fmt::format("container {}: command is empty, and the process runtime unpacks no image "
-                      "that could have one: set command, or use --runtime=containerd",
-                      config.name));
+      return fail(ErrorCode::Invalid,
+                  fmt::format("container {}: command is empty, and the process runtime does not "
+                              "read commands from images: set command, or use --runtime=containerd",
+                              config.name));
     const std::string id = net::randomToken(32);
     const std::string dir = dirOf(id);
     const std::string cgroup = config.pod.cgroup + "/" + id;

@@ -43,7 +43,7 @@ TEST(DraDevicesTest, MistakesNameTheField) {
   EXPECT_EQ(problem("[{driver: a.b, count: 1, size: 2}]"), "dra[0].size: unknown field");
   EXPECT_THAT(problem("[{driver: A_B, count: 1}]"), testing::StartsWith("dra[0].driver: a lower"));
   EXPECT_EQ(problem("[{driver: a.b, count: 1}, {driver: a.b, count: 1}]"),
-            "dra[1].driver: \"a.b\" is there twice");
+            "dra[1].driver: duplicate driver \"a.b\"");
 }
 
 TEST(DraDevicesTest, SimulatedNodesPublishTheirSlicesAndClasses) {

@@ -52,13 +52,13 @@ class ShapeReader {
     const json::value* value = take(key);
     if (!value) return;
     if (!value->is_string() || value->get_string().empty())
-      return wrong(key, "expected a text that is not empty");
+      return wrong(key, "expected a string that is not empty");
     out = std::string(value->get_string());
   }
   void texts(std::string_view key, api::StringMap& out) {
     const json::value* value = take(key);
     if (!value) return;
-    if (!value->is_object()) return wrong(key, "expected an object of texts");
+    if (!value->is_object()) return wrong(key, "expected an object with string values");
     for (const auto& [name, text] : value->get_object()) {
       if (!text.is_string())
         return wrong(key, fmt::format("{}: expected a text", std::string(name)));
@@ -68,13 +68,13 @@ class ShapeReader {
   void amounts(std::string_view key, api::ResourceList& out) {
     const json::value* value = take(key);
     if (!value) return;
-    if (!value->is_object()) return wrong(key, "expected amounts of resources");
+    if (!value->is_object()) return wrong(key, "expected resource quantities");
     for (const auto& [name, amount] : value->get_object()) {
       const std::string text =
           amount.is_string() ? std::string(amount.get_string()) : toJson(amount);
       const auto quantity = Quantity::parse(text);
       if (!quantity || quantity->sign() < 0)
-        return wrong(key, fmt::format("{}: \"{}\" is not an amount", std::string(name), text));
+        return wrong(key, fmt::format("{}: \"{}\" is not a quantity", std::string(name), text));
       out[std::string(name)] = *quantity;
     }
   }
@@ -120,7 +120,7 @@ SimNodeShape::Gpus readGpus(const json::value& value, std::optional<Error>& erro
   reader.text("memory", memory);
   const auto quantity = Quantity::parse(memory);
   if (!quantity || quantity->sign() <= 0) {
-    reader.wrong("memory", fmt::format("\"{}\" is not an amount", memory));
+    reader.wrong("memory", fmt::format("\"{}\" is not a quantity", memory));
   } else {
     gpus.memory = *quantity;
   }
@@ -151,7 +151,7 @@ SimNodeShape::Dra readDra(const json::value& value, const std::string& path,
     if (quantity && quantity->sign() > 0) {
       dra.memory = *quantity;
     } else {
-      reader.wrong("memory", fmt::format("\"{}\" is not an amount", memory));
+      reader.wrong("memory", fmt::format("\"{}\" is not a quantity", memory));
     }
   }
   if (const auto wrong = api::checkDnsSubdomain(dra.driver); !wrong.empty())
@@ -173,7 +173,7 @@ std::vector<SimNodeShape::Dra> readDraList(const json::value& value, std::option
     const auto first = std::ranges::find(out, out.back().driver, &SimNodeShape::Dra::driver);
     if (first != out.end() - 1 && !error)
       error = Error{ErrorCode::Invalid,
-                    fmt::format("dra[{}].driver: \"{}\" is there twice", i, first->driver),
+                    fmt::format("dra[{}].driver: duplicate driver \"{}\"", i, first->driver),
                     {}};
   }
   return out;

@@ -75,7 +75,7 @@ TEST(NodeShape, MistakesAreNamedByField) {
   EXPECT_EQ(problemIn("cpus: {sockets: many}"), "cpus.sockets: must be a number from 1 to 16");
   EXPECT_EQ(problemIn("gpus: {count: 1, partitions: some}"),
             "gpus.partitions: must be none or NVLink");
-  EXPECT_EQ(problemIn("capacity: {memory: -1}"), "capacity: memory: \"-1\" is not an amount");
+  EXPECT_EQ(problemIn("capacity: {memory: -1}"), "capacity: memory: \"-1\" is not a quantity");
   EXPECT_EQ(problemIn("sockets: 2"), "sockets: unknown field");
   EXPECT_EQ(problemIn("- 1"), "file: expected an object");
   EXPECT_EQ(problemIn(""), "");

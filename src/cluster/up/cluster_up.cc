@@ -148,7 +148,7 @@ Result<> ClusterUp::openServer() {
       std::fprintf(stderr, "koordctl: writes are refused (507) since the storage failed: %s\n",
                    failure->message.c_str());
     } else {
-      std::fprintf(stderr, "koordctl: the storage can be written again, writes go on\n");
+      std::fprintf(stderr, "koordctl: the storage accepts writes again\n");
     }
   };
   options.webhookCaller = apiserver::makeWebhookCaller(
@@ -161,7 +161,7 @@ Result<> ClusterUp::openServer() {
   options.rbac = options_.authorize;
   options.loopbackEndpoints = true;
   auto keys = Credentials::signingKeys(data_.path(), executor_.wallNow());
-  if (!keys) return fail(std::move(keys.error()).within("keys of service accounts"));
+  if (!keys) return fail(std::move(keys.error()).within("service account keys"));
   options.serviceAccounts.emplace();
   options.serviceAccounts->keys = *std::move(keys);
   options.serviceAccounts->rootCaPem = credentials_->caPem();
@@ -222,7 +222,7 @@ Result<> ClusterUp::openHost(const std::string& program) {
   const bool wrongFlag = host.error().code == ErrorCode::Invalid;
   if (options_.hostNode == HostNodeMode::On || wrongFlag)
     return fail(std::move(host.error()).within(wrongFlag ? "host node" : "--host-node=on"));
-  notes_.push_back("this machine is left out as a node: " + host.error().message);
+  notes_.push_back("this machine does not become a node: " + host.error().message);
   return {};
 }
 
@@ -294,7 +294,7 @@ Result<> ClusterUp::writeKubeconfigs() {
       there && there->find(kAdminUser) == std::string::npos)
     return fail(
         ErrorCode::AlreadyExists,
-        fmt::format("--kubeconfig: {} is there already and not koordctl's: choose another file",
+        fmt::format("--kubeconfig: {} exists and was not written by koordctl: choose another file",
                     kubeconfig_));
   auto written = write(kubeconfig_, kAdminUser, {"system:masters"});
   if (!written) return fail(std::move(written.error()).within("--kubeconfig"));

@@ -154,7 +154,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
                                 const ComponentOptions& options) {
   const std::string program = options.programDir + "/" + name;
   if (::access(program.c_str(), X_OK) != 0)
-    return fail(errnoError(fmt::format("--components: {} is not there", program), errno));
+    return fail(errnoError(fmt::format("--components: cannot execute {}", program), errno));
   auto ports = freePorts(3);
   if (!ports) return fail(std::move(ports.error()));
   const int first = (*ports)[0];
@@ -204,8 +204,8 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     configureKoordlet(component, first, options);
   } else {
     return fail(ErrorCode::Invalid,
-                fmt::format("--components: {} is none of koord-manager, koord-scheduler, "
-                            "koord-descheduler, koordlet",
+                fmt::format("--components: unknown component {}; known are koord-manager, "
+                            "koord-scheduler, koord-descheduler and koordlet",
                             name));
   }
   return component;

@@ -48,7 +48,7 @@ Result<Credentials> Credentials::open(const std::string& dataDir, WallTime now) 
     net::CertKey pair{*cert, *key};
     if (auto match = net::checkCertKey(pair); !match)
       return fail(std::move(match.error())
-                      .within(certFile + ": remove it and " + keyFile + " to have new ones made"));
+                      .within(certFile + ": delete it and " + keyFile + " to create new ones"));
     const auto info = net::readCertificate(*cert);
     if (info && info->validity.to > now + kCertificateLife)
       return Credentials(std::move(pair), now);
@@ -89,7 +89,8 @@ Result<std::vector<net::SigningKey>> Credentials::signingKeys(const std::string&
     const auto pem = readFile(path);
     auto key = pem ? net::SigningKey::fromPem(*pem) : fail(pem.error());
     if (!key)
-      return fail(std::move(key.error()).within(path.string() + ": remove it to go on without it"));
+      return fail(std::move(key.error())
+                      .within(path.string() + ": delete it to continue without this key"));
     keys.push_back(*std::move(key));
   }
   return keys;

@@ -220,10 +220,10 @@ QosLine describeQos(const json::value& document) {
                              ? (quota < 0 ? std::string("no quota")
                                           : fmt::format("quota {} cores", cores(quota / 100)))
                              : fmt::format("cpus {}", textAt(*cpu, "beCpuset"));
-      qos.lines.push_back(fmt::format("CPU suppress ({}): BE held to {}; {}, LS uses {}, system {}",
-                                      policy, held, budgetText(*cpu),
-                                      cores(numberAt(*cpu, "lsUsedMilli")),
-                                      cores(numberAt(*cpu, "systemUsedMilli"))));
+      qos.lines.push_back(
+          fmt::format("CPU suppress ({}): BE limited to {}; {}, LS uses {}, system {}", policy,
+                      held, budgetText(*cpu), cores(numberAt(*cpu, "lsUsedMilli")),
+                      cores(numberAt(*cpu, "systemUsedMilli"))));
     }
     if (const auto reason = textAt(*cpu, "reason"); !reason.empty())
       qos.lines.push_back("  why: " + std::string(reason));

@@ -162,7 +162,7 @@ Lines cutWaiting(const std::vector<Lines>& waiting, std::size_t room) {
   Lines lines;
   for (std::size_t i = 0; i < fits; ++i) append(lines, waiting[i]);
   if (fits < waiting.size() && room > 0)
-    lines.push_back(fmt::format("  {} {} more that wait", fits > 0 ? "... and" : "there are",
+    lines.push_back(fmt::format("  {} {} more waiting", fits > 0 ? "... and" : "there are",
                                 waiting.size() - fits));
   return lines;
 }

@@ -106,8 +106,7 @@ TEST(StatusTest, ANodeWithLittleBatchCpuSaysWhatIsInTheWay) {
     summarize(input, status);
     return status.batch.size() == 1 ? status.batch[0] : std::string("none");
   };
-  EXPECT_EQ(sentence(),
-            "batch-cpu 0 on box: nothing is known of the usage yet, koordlet has not reported");
+  EXPECT_EQ(sentence(), "batch-cpu 0 on box: unknown usage: koordlet has not reported yet");
   auto metric = *object<api::NodeMetric>(R"({"metadata": {"name": "box"}, "status": {
     "nodeMetric": {"nodeUsage": {"resources": {"cpu": "3"}}, "systemUsage": {"resources": {"cpu": "1900m"}}},
     "podsMetric": [{"name": "web", "namespace": "d", "qos": "LS", "priority": "koord-prod",
@@ -181,12 +180,13 @@ ClusterStatus busyCluster() {
                              " (3m): 0/51 nodes are available: 51 Insufficient cpu, 51 node(s) had "
                              "untolerated taints. preemption: 0/51 nodes are available: 51 "
                              "Preemption is not helpful for scheduling.");
-  status.qos = {{"box",
-                 {"CPU suppress (cfsQuota): BE held to quota 0.02 cores; budget 0 of 4 cores, 0.70 "
-                  "are used beyond 65%, LS uses 0.10, system 1.90",
-                  "  why: 65% of 4.00 cores is 2.60; latency-sensitive use 0.10, system 3.20: 0.70 "
-                  "too much, THE-REASON"},
-                 {}}};
+  status.qos = {
+      {"box",
+       {"CPU suppress (cfsQuota): BE limited to quota 0.02 cores; budget 0 of 4 cores, 0.70 "
+        "are used beyond 65%, LS uses 0.10, system 1.90",
+        "  why: 65% of 4.00 cores is 2.60; latency-sensitive use 0.10, system 3.20: 0.70 "
+        "too much, THE-REASON"},
+       {}}};
   return status;
 }
 
@@ -202,7 +202,7 @@ TEST(StatusTest, ThePictureFitsTheScreenAndKeepsWhatMatters) {
     EXPECT_THAT(lines, Contains(HasSubstr("more nodes"))) << width;
     EXPECT_THAT(lines, Contains(HasSubstr("waiting: d/late"))) << width;
     if (height < 60) {
-      EXPECT_THAT(lines, Contains(HasSubstr("more that wait"))) << width;
+      EXPECT_THAT(lines, Contains(HasSubstr("more waiting"))) << width;
     }
     EXPECT_THAT(lines, Contains(HasSubstr("koordlet"))) << width;
   }
@@ -253,10 +253,11 @@ TEST(StatusTest, ABudgetBelowNothingIsSaidInWords) {
     "nodeMilli": 2000, "thresholdPercent": 65, "lsUsedMilli": 100, "systemUsedMilli": 1900,
     "budgetMilli": -700, "beQuotaUs": 2000}})");
   ASSERT_TRUE(document);
-  EXPECT_THAT(describeQos(*document).lines,
-              testing::ElementsAre("CPU suppress (cfsQuota): BE held to quota 0.02 cores; budget 0 "
-                                   "of 2 cores, 0.70 are used beyond 65%, LS uses 0.10, system "
-                                   "1.90"));
+  EXPECT_THAT(
+      describeQos(*document).lines,
+      testing::ElementsAre("CPU suppress (cfsQuota): BE limited to quota 0.02 cores; budget 0 "
+                           "of 2 cores, 0.70 are used beyond 65%, LS uses 0.10, system "
+                           "1.90"));
 }
 
 TEST(StatusTest, SaysWhatKoordletDoesAndWhy) {
@@ -267,9 +268,10 @@ TEST(StatusTest, SaysWhatKoordletDoesAndWhy) {
   ASSERT_TRUE(document);
   const auto qos = describeQos(*document);
   EXPECT_EQ(qos.node, "box");
-  EXPECT_THAT(qos.lines, testing::ElementsAre("CPU suppress (cpuset): BE held to cpus 0-1; budget "
-                                              "0.70 of 4 cores, LS uses 1.80, system 0.10",
-                                              "  why: LS rose", "memory eviction: off"));
+  EXPECT_THAT(qos.lines,
+              testing::ElementsAre("CPU suppress (cpuset): BE limited to cpus 0-1; budget "
+                                   "0.70 of 4 cores, LS uses 1.80, system 0.10",
+                                   "  why: LS rose", "memory eviction: off"));
 }
 
 TEST(StatusTest, AnAnswerOfAnotherShapeIsNoCrash) {

@@ -57,9 +57,11 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
         if (isIpAddress(flags.address)) return {};
         return fail(ErrorCode::Invalid, "must be an IP address");
       });
-  set.integer("port", flags.port, "Their port, likewise; 0 = off").within(0, 65535);
+  set.integer("port", flags.port,
+              "Port of the plain HTTP endpoints, unless --config has one; 0 = off")
+      .within(0, 65535);
   kube::addSecureServingFlags(set, flags.secure);
-  set.list("disabled-metrics", flags.disabledMetrics, "Metrics that are not shown");
+  set.list("disabled-metrics", flags.disabledMetrics, "Metrics to disable");
   kube::addAccessFlags(set, flags.secure);
   kube::addElectionFlags(set, flags.election, "Deschedule");
   for (const auto& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);

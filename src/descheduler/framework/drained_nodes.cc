@@ -23,8 +23,8 @@ Task<void> release(kube::Api* api, NodePtr node, std::string plugin) {
     log::info("node {} is uncordoned: {} began to drain it and does not continue",
               node->metadata.name, plugin);
   else if (done.error().code != ErrorCode::Conflict && done.error().code != ErrorCode::NotFound)
-    log::warn("node {}, which {} began to drain, could not be uncordoned: {}", node->metadata.name,
-              plugin, done.error().message);
+    log::warn("node {}, which {} started to drain, could not be uncordoned: {}",
+              node->metadata.name, plugin, done.error().message);
 }
 
 }  // namespace

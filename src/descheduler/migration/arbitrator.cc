@@ -94,8 +94,9 @@ Task<void> Arbitrator::round() {
     dirty_ = true;  // only time decides
     const auto created = job->metadata.creationTimestamp;
     if (created && handle_.executor().wallNow() - *created > kGroupTimeout) {
-      auto refusing = refuse(job, reason::kGangBroken,
-                             "Not all jobs of its gang are there: none of them moves");
+      auto refusing =
+          refuse(job, reason::kGangBroken,
+                 "Some migration jobs of its gang are missing: no pod of the gang moves");
       co_await refusing;
     }
   }
@@ -119,7 +120,8 @@ Arbitrator::Answer Arbitrator::judge(const api::PodMigrationJob& job, const PodP
   for (const JobPtr& other : jobs_.of(api::keyOf(pod->metadata), pod->metadata.uid)) {
     const bool through = isRunning(*other) || (isPending(*other) && hasPassedArbitration(*other));
     if (other->metadata.uid != job.metadata.uid && through)
-      return {.temporaryDenial = fmt::format("job {} moves the pod already", other->metadata.name)};
+      return {.temporaryDenial =
+                  fmt::format("job {} already migrates the pod", other->metadata.name)};
   }
   if (std::string why = gates_.permanentDenial(*pod); !why.empty()) {
     // An unknown workload may become known.
@@ -157,7 +159,7 @@ Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
     begun |= hasPassedArbitration(*job) && !isOver(*job);
     over |= isOver(*job) && job->status.phase != phase::kSucceeded;
   }
-  std::string permanentDenial = over ? "others of its gang cannot move" : "";
+  std::string permanentDenial = over ? "other pods of its gang cannot be migrated" : "";
   Answer wait;
   for (const JobPtr& job : jobs) {
     // After a crash in between, the rest of the group still passes.
@@ -171,11 +173,10 @@ Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
   for (const JobPtr& job : jobs) {
     if (!isPending(*job) || hasPassedArbitration(*job)) continue;
     if (!permanentDenial.empty()) {
-      auto refusing =
-          refuse(job, reason::kGangBroken,
-                 fmt::format("Pod \"{}\" is forbidden to migrate because its gang moves "
-                             "whole or not at all: {}",
-                             podKeyOf(*job).toString(), permanentDenial));
+      auto refusing = refuse(job, reason::kGangBroken,
+                             fmt::format("Pod \"{}\" is forbidden to migrate because its gang is "
+                                         "migrated as a whole or not at all: {}",
+                                         podKeyOf(*job).toString(), permanentDenial));
       co_await refusing;
     } else if (!wait.temporaryDenial.empty()) {
       auto saying = reportReason(job, wait);
@@ -195,7 +196,7 @@ Task<void> Arbitrator::pass(JobPtr job) {
   auto changed = co_await changing;
   if (changed) co_return;
   dirty_ = true;
-  log::v(2, "job {} could not be let through: {}", job->metadata.name, changed.error().message);
+  log::v(2, "job {} could not be started: {}", job->metadata.name, changed.error().message);
 }
 
 Task<void> Arbitrator::refuse(JobPtr job, std::string reason, std::string message) {

@@ -35,7 +35,7 @@ std::optional<NumberOrPercent> readLimit(Fields& fields, std::string_view name) 
   if (!value) return std::nullopt;
   auto limit = numberOrPercentOf(*value);
   if (!limit) {
-    fields.error(name, "has to be a whole number or a percentage such as \"10%\"");
+    fields.error(name, "must be an integer or a percentage such as \"10%\"");
   } else if (limit->number < 0) {
     fields.error(name, "must not be negative");
   }
@@ -56,7 +56,7 @@ void readEvictor(Fields& fields, MigrationControllerArgs& args) {
       args.priorityValue = threshold.integer("value", 0, std::numeric_limits<std::int32_t>::min(),
                                              kSystemCriticalPriority);
     if (args.priorityValue && !args.priorityName.empty())
-      threshold.error("name", "not both: value is set, too");
+      threshold.error("name", "must not be set together with value");
     threshold.refuseUnknown();
   }
   if (const json::value* selector = fields.raw("labelSelector")) {
@@ -77,7 +77,7 @@ void applyGates(Fields& fields, MigrationControllerArgs& args) {
   for (const std::string& gate : fields.texts("skipEvictionGates")) {
     if (std::ranges::find(kGates, gate) == std::end(kGates))
       fields.error("skipEvictionGates",
-                   fmt::format("\"{}\" is not known; there are {}", gate, fmt::join(kGates, ", ")));
+                   fmt::format("unknown gate \"{}\"; known are {}", gate, fmt::join(kGates, ", ")));
     args.skipGates.insert(gate);
   }
   EvictorFilter& evictor = args.evictor;
@@ -113,7 +113,7 @@ void readLimits(Fields& fields, MigrationControllerArgs& args) {
   for (auto& [name, limit] : fields.objects("objectLimiters")) {
     if (name != "workload" && name != "namespace" && name != "cluster")
       fields.error("objectLimiters",
-                   fmt::format("\"{}\" is none of workload, namespace and cluster", name));
+                   fmt::format("must be workload, namespace or cluster, not \"{}\"", name));
     ObjectLimit& out = args.objectLimiters[name];
     out.duration = limit.duration("duration", {});
     if (out.duration < Duration::zero()) limit.error("duration", "must not be negative");
@@ -122,8 +122,8 @@ void readLimits(Fields& fields, MigrationControllerArgs& args) {
     if (name != "workload" &&
         (!out.maxMigrating || out.maxMigrating->percent || out.maxMigrating->number < 1))
       limit.error("maxMigrating",
-                  fmt::format("of a {} has to be a whole number of at least 1: there is nothing to "
-                              "take a percentage of",
+                  fmt::format("of a {} must be an integer of at least 1: only workloads have a "
+                              "number of replicas to take a percentage of",
                               name));
     limit.refuseUnknown();
   }
@@ -138,9 +138,9 @@ void checkDeleteOptions(Fields options) {
   options.boolean("ignoreStoreReadErrorWithClusterBreakingPotential", false);
   const std::string propagation = options.text("propagationPolicy", "Background");
   if (propagation != "Orphan" && propagation != "Background" && propagation != "Foreground")
-    options.error("propagationPolicy", "has to be Orphan, Background or Foreground");
+    options.error("propagationPolicy", "must be Orphan, Background or Foreground");
   for (const std::string& stage : options.texts("dryRun"))
-    if (stage != "All") options.error("dryRun", "has to be All");
+    if (stage != "All") options.error("dryRun", "must be All");
   if (options.has("preconditions")) {
     Fields conditions = options.object("preconditions");
     conditions.text("uid");
@@ -161,27 +161,27 @@ double readQps(Fields& fields) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), qps);
     if (error != std::errc{} || end != text.data() + text.size()) qps = 0;
   }
-  if (!(qps > 0)) fields.error("evictQPS", "has to be a number greater than 0");
+  if (!(qps > 0)) fields.error("evictQPS", "must be a number greater than 0");
   return qps;
 }
 
 void readJobs(Fields& fields, MigrationControllerArgs& args) {
   args.defaultJobMode = fields.text("defaultJobMode", "ReservationFirst");
   if (args.defaultJobMode != "ReservationFirst" && args.defaultJobMode != "EvictDirectly")
-    fields.error("defaultJobMode", "has to be ReservationFirst or EvictDirectly");
+    fields.error("defaultJobMode", "must be ReservationFirst or EvictDirectly");
   args.defaultJobTTL = fields.duration("defaultJobTTL", std::chrono::minutes(5));
   if (args.defaultJobTTL < Duration::zero()) fields.error("defaultJobTTL", "must not be negative");
   if (fields.has("schedulerNames")) {
     args.schedulerNames = fields.texts("schedulerNames");
     if (args.schedulerNames.empty())
-      fields.error("schedulerNames", "without a name no pod could be migrated");
+      fields.error("schedulerNames", "must name at least one scheduler");
   }
   args.evictQPS = readQps(fields);
   args.evictBurst = fields.integer("evictBurst", 1, 1, kMost);
   args.evictionPolicy = fields.text("evictionPolicy", "Eviction");
   if (args.evictionPolicy != "Eviction" && args.evictionPolicy != "Delete" &&
       args.evictionPolicy != "SoftEviction")
-    fields.error("evictionPolicy", "has to be Eviction, Delete or SoftEviction");
+    fields.error("evictionPolicy", "must be Eviction, Delete or SoftEviction");
   if (fields.has("defaultDeleteOptions")) checkDeleteOptions(fields.object("defaultDeleteOptions"));
   if (const json::value* options = fields.raw("defaultDeleteOptions"))
     args.defaultDeleteOptions = *options;
@@ -190,7 +190,7 @@ void readJobs(Fields& fields, MigrationControllerArgs& args) {
     args.arbitration = arbitration.boolean("enabled", true);
     args.arbitrationInterval = arbitration.duration("interval", std::chrono::milliseconds(500));
     if (args.arbitrationInterval <= Duration::zero())
-      arbitration.error("interval", "has to be greater than 0");
+      arbitration.error("interval", "must be greater than 0");
     arbitration.refuseUnknown();
   }
 }
@@ -202,7 +202,7 @@ void readLanding(Fields& fields, LandingArgs& args) {
   args.schedulerURL = landing.text("schedulerURL");
   if (!args.schedulerURL.empty() && !args.schedulerURL.starts_with("http://") &&
       !args.schedulerURL.starts_with("https://"))
-    landing.error("schedulerURL", "has to begin with http:// or https://");
+    landing.error("schedulerURL", "must begin with http:// or https://");
   args.leaseNamespace = landing.text("leaseNamespace", args.leaseNamespace);
   args.leaseName = landing.text("leaseName", args.leaseName);
   args.port = landing.integer("port", args.port, 1, 65535);

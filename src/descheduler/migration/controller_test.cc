@@ -50,10 +50,9 @@ TEST(MigrationController, gives_up_in_time_where_there_is_no_room_and_leaves_not
   EXPECT_EQ(w.list(api::Reservation::kType).size(), 1u);
   EXPECT_THAT(w.stateOf("j"), HasSubstr("Running"));
   w.run(5min);
-  EXPECT_EQ(
-      w.stateOf("j"),
-      "Failed Timeout: Abort job caused by timeout: no scheduler looked at the Reservation: does "
-      "koord-scheduler run, with its plugin Reservation?");
+  EXPECT_EQ(w.stateOf("j"),
+            "Failed Timeout: Abort job caused by timeout: no scheduler processed the Reservation: "
+            "does koord-scheduler run with its plugin Reservation?");
   EXPECT_TRUE(w.list(api::Reservation::kType).empty());
   EXPECT_EQ(w.evictions(), 0);
 }
@@ -366,7 +365,7 @@ TEST(MigrationController, a_job_that_names_no_uid_means_the_pod_that_was_there_w
   w.start();
   w.run(5s);
   EXPECT_THAT(w.stateOf("j"),
-              AllOf(HasSubstr("Failed MissingPod"), HasSubstr("made after the job")));
+              AllOf(HasSubstr("Failed MissingPod"), HasSubstr("created after the job")));
   EXPECT_EQ(w.evictions(), 0);
 }
 
@@ -414,7 +413,7 @@ TEST(MigrationController, forbids_for_good_what_can_never_be) {
       w.stateOf("one"),
       HasSubstr("Failed ForbiddenMigratePod: Pod \"default/one-0\" is forbidden to migrate because "
                 "it does not meet the requirements"));
-  EXPECT_THAT(w.stateOf("costly"), HasSubstr("eviction-cost says never"));
+  EXPECT_THAT(w.stateOf("costly"), HasSubstr("eviction-cost forbids eviction"));
   EXPECT_EQ(w.evictions(), 0);
 }
 
@@ -432,7 +431,7 @@ TEST(MigrationController, at_most_so_many_leave_a_node_at_once) {
     if (job.status.phase == "Pending") waiting = job.status.message;
   }
   EXPECT_EQ(running, 2);
-  EXPECT_EQ(waiting, "2 other pods leave node n1 already (maxMigratingPerNode: 2)");
+  EXPECT_EQ(waiting, "2 other pods of node n1 are already being migrated (maxMigratingPerNode: 2)");
   w.reservationsGoTo = "n2";
   w.run(20s);
   for (const auto& job : w.jobs()) EXPECT_EQ(job.status.phase, "Succeeded");

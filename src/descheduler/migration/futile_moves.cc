@@ -44,10 +44,8 @@ void FutileMoves::changed(const JobPtr&, const JobPtr& after) {
 std::string FutileMoves::refusal(const api::Pod& pod, WallTime now) const {
   if (unseen_.end > seenAt_ && now < unseen_.end + unseen_.took)
     return fmt::format(
-        "no scheduler looked at the Reservation of job {} in {}: does koord-scheduler run, with "
-        "its "
-        "plugin "
-        "Reservation? The next try is in {}",
+        "no scheduler processed the Reservation of job {} within {}: does koord-scheduler run with "
+        "its plugin Reservation? The next try is in {}",
         unseen_.job, formatDuration(unseen_.took), durationText(unseen_.end + unseen_.took - now));
   for (const JobPtr& job : jobs_.of(api::keyOf(pod.metadata), pod.metadata.uid)) {
     const auto ttl = ttlOf(*job);
@@ -57,7 +55,7 @@ std::string FutileMoves::refusal(const api::Pod& pod, WallTime now) const {
       continue;
     const WallTime again = *made + 2 * **ttl;
     if (now < again)
-      return fmt::format("job {} found no room for it in {}; the next try is in {}",
+      return fmt::format("job {} found no place for it within {}; the next try is in {}",
                          job->metadata.name, formatDuration(**ttl), durationText(again - now));
   }
   return {};
@@ -79,11 +77,11 @@ std::string FutileMoves::waitTarget(const api::PodMigrationJob& job,
   if (isPending(job)) return status.message;
   const auto* scheduled = conditionOf(status, condition::kReservationScheduled);
   const auto* evicting = conditionOf(status, condition::kEviction);
-  if (evicting && evicting->status != "True") return "the pod did not leave";
+  if (evicting && evicting->status != "True") return "the pod was not evicted";
   if (evicting && conditionOf(status, condition::kBoundPodReady)) return "the new pod is not ready";
-  if (evicting) return "no pod came for the Reservation";
+  if (evicting) return "no pod used the Reservation";
   if (isTrue(status, condition::kReservationCreated) && !scheduled)
-    return "no scheduler looked at the Reservation: does koord-scheduler run, with its plugin "
+    return "no scheduler processed the Reservation: does koord-scheduler run with its plugin "
            "Reservation?";
   if (scheduled && scheduled->status != "True")
     return "the Reservation found no node: " + scheduled->message;

@@ -29,7 +29,7 @@ bool Gates::migrates(const api::Pod& pod, Counting counting) const {
 
 std::string Gates::otherJob(const api::Pod& pod) const {
   for (const JobPtr& job : jobs_.of(api::keyOf(pod.metadata), pod.metadata.uid))
-    if (!isOver(*job)) return fmt::format("job {} moves it already", job->metadata.name);
+    if (!isOver(*job)) return fmt::format("job {} already migrates it", job->metadata.name);
   return {};
 }
 
@@ -37,16 +37,16 @@ std::string Gates::wrongScheduler(const api::Pod& pod) const {
   if (args_.defaultJobMode != "ReservationFirst") return {};
   const auto name = pod.spec.schedulerName.view();
   if (std::ranges::find(args_.schedulerNames, name) != args_.schedulerNames.end()) return {};
-  return fmt::format("its scheduler {} knows no reservations (schedulerNames: {})", name,
+  return fmt::format("its scheduler {} is not in schedulerNames: {}", name,
                      fmt::join(args_.schedulerNames, ", "));
 }
 
 std::string Gates::permanentDenial(const Pod& pod) const {
   if (isExempt(pod)) return {};
   if (!args_.namespaces.allows(pod.metadata.namespace_))
-    return fmt::format("namespace {} is left alone (namespaces)", pod.metadata.namespace_);
+    return fmt::format("namespace {} is excluded (namespaces)", pod.metadata.namespace_);
   if (pod.facts.evictionCost == kNeverEvict)
-    return "its annotation scheduling.koordinator.sh/eviction-cost says never";
+    return "its annotation scheduling.koordinator.sh/eviction-cost forbids eviction";
   if (const auto refusal = args_.evictor.refusal(pod); !refusal.empty())
     return std::string(refusal);
   if (args_.skipCheckExpectedReplicas || pod.facts.is(PodFacts::Gang)) return {};
@@ -58,8 +58,9 @@ std::string Gates::permanentDenial(const Pod& pod) const {
   const std::int64_t unavailable = limitFor(replicas, args_.maxUnavailablePerWorkload);
   if (replicas == 1) return "its workload has one replica";
   if (replicas == migrating || replicas == unavailable)
-    return fmt::format("its workload has {} replicas, and as many could be moved at once",
-                       replicas);
+    return fmt::format(
+        "its workload has {} replicas, and the limits allow as many to be migrated at once",
+        replicas);
   return {};
 }
 
@@ -72,8 +73,9 @@ Gates::Denial Gates::globalLimit(const Pod&, Counting counting, const GangPods& 
     if (counts(*job, counting) && !together.contains(job->spec.podRef.uid)) ++count;
   }
   if (count + others < args_.maxMigratingGlobally) return {};
-  return {"maxMigratingGlobally", fmt::format("{} pods move already (maxMigratingGlobally: {})",
-                                              count, args_.maxMigratingGlobally)};
+  return {"maxMigratingGlobally",
+          fmt::format("{} pods are already being migrated (maxMigratingGlobally: {})", count,
+                      args_.maxMigratingGlobally)};
 }
 
 Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const GangPods& together) const {
@@ -95,9 +97,10 @@ Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const GangPods
     return {"maxMigratingPerNode",
             fmt::format("{} pods of its gang are on node {} (maxMigratingPerNode: {})", others + 1,
                         pod.spec.nodeName, args_.maxMigratingPerNode)};
-  return {"maxMigratingPerNode",
-          fmt::format("{} other pods leave node {} already (maxMigratingPerNode: {})", count,
-                      pod.spec.nodeName, args_.maxMigratingPerNode)};
+  return {
+      "maxMigratingPerNode",
+      fmt::format("{} other pods of node {} are already being migrated (maxMigratingPerNode: {})",
+                  count, pod.spec.nodeName, args_.maxMigratingPerNode)};
 }
 
 Gates::Denial Gates::namespaceLimit(const Pod& pod, Counting counting,
@@ -113,8 +116,9 @@ Gates::Denial Gates::namespaceLimit(const Pod& pod, Counting counting,
   }
   if (count + others < args_.maxMigratingPerNamespace) return {};
   return {"maxMigratingPerNamespace",
-          fmt::format("{} pods of namespace {} move already (maxMigratingPerNamespace: {})", count,
-                      pod.metadata.namespace_, args_.maxMigratingPerNamespace)};
+          fmt::format(
+              "{} pods of namespace {} are already being migrated (maxMigratingPerNamespace: {})",
+              count, pod.metadata.namespace_, args_.maxMigratingPerNamespace)};
 }
 
 Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting) const {
@@ -128,9 +132,9 @@ Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting) const {
   const std::int64_t most = limitFor(workload.replicas, args_.maxMigratingPerWorkload);
   const auto count = static_cast<std::int64_t>(moving.size());
   if (!args_.skips("MaxMigratingPerWorkload") && count > 0 && count >= most)
-    return {"maxMigratingPerWorkload",
-            fmt::format("{} other pods of its workload move already (maxMigratingPerWorkload: {})",
-                        count, most)};
+    return {"maxMigratingPerWorkload", fmt::format("{} other pods of its workload are already "
+                                                   "being migrated (maxMigratingPerWorkload: {})",
+                                                   count, most)};
   if (args_.skips("MaxUnavailablePerWorkload")) return {};
   // The pod's own readiness does not change the effect of its eviction on the others.
   for (const std::string& uid : workloads_.unavailableOf(workload))
@@ -139,7 +143,7 @@ Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting) const {
   const auto lost = static_cast<std::int64_t>(moving.size());
   if (lost < missing) return {};
   return {"maxUnavailablePerWorkload",
-          fmt::format("{} other pods of its workload are moving or not ready "
+          fmt::format("{} other pods of its workload are being migrated or not ready "
                       "(maxUnavailablePerWorkload: {})",
                       lost, missing)};
 }

@@ -21,18 +21,18 @@ bool isWaiting(const api::PodMigrationJob& job) {
 struct JobMetrics::Families {
   explicit Families(prometheus::Registry& registry)
       : jobs(net::gaugeFamily(registry, "koord_descheduler_migration_jobs",
-                              "PodMigrationJobs that there are, by phase")),
+                              "PodMigrationJobs by phase")),
         waiting(net::gaugeFamily(registry, "koord_descheduler_arbitration_queue_length",
-                                 "PodMigrationJobs that wait to be let through")
+                                 "PodMigrationJobs that wait for the arbitrator")
                     .Add({})),
         ended(net::counterFamily(registry, "koord_descheduler_migration_jobs_ended_total",
-                                 "PodMigrationJobs that came to an end, by phase and reason")),
+                                 "Finished PodMigrationJobs, by phase and reason")),
         seconds(net::histogramFamily(
             registry, "koord_descheduler_migration_job_duration_seconds",
             "Time from the creation of a PodMigrationJob to its end, by phase")),
         denied(net::counterFamily(registry, "koord_descheduler_migrations_denied_total",
-                                  "Times that a limit kept a pod or a job from moving for now, by "
-                                  "the argument that says the limit")) {
+                                  "How often a limit delayed the migration of a pod, by the "
+                                  "argument that sets the limit")) {
     for (const char* phase : {phase::kPending, phase::kRunning, phase::kSucceeded, phase::kFailed})
       jobs.Add({{"phase", phase}});
   }

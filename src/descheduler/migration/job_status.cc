@@ -68,11 +68,11 @@ SpecError specErrorOf(const api::PodMigrationJob& job) {
   }
   if (const auto ttl = ttlOf(job); !ttl) return {reason::kInvalidSpec, ttl.error().message};
   if (const auto& options = job.spec.deleteOptions; !options.is_null() && !options.is_object())
-    return {reason::kInvalidSpec, "spec.deleteOptions: has to be an object"};
+    return {reason::kInvalidSpec, "spec.deleteOptions: must be an object"};
   if (job.spec.reservationOptions) {
     const auto& given = *job.spec.reservationOptions;
     if (!given.template_.is_null() && !given.template_.is_object())
-      return {reason::kInvalidSpec, "spec.reservationOptions.template: has to be an object"};
+      return {reason::kInvalidSpec, "spec.reservationOptions.template: must be an object"};
     if (given.reservationRef && given.reservationRef->name.empty())
       return {reason::kInvalidSpec, "spec.reservationOptions.reservationRef.name: is missing"};
   }

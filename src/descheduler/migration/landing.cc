@@ -103,10 +103,9 @@ Task<Result<std::string>> SchedulerLanding::findScheduler() {
   if (!lease) co_return fail(std::move(lease.error()).within("the lease of koord-scheduler"));
   const auto* certificate = api::findIn(lease->metadata.annotations, kube::kServingCertificate);
   if (!certificate && args_.caFile.empty())
-    co_return fail(ErrorCode::NotFound,
-                   fmt::format("the lease {} does not say which certificate its holder has, "
-                               "and landing.caFile is not set",
-                               leaseKey.toString()));
+    co_return fail(ErrorCode::NotFound, fmt::format("the lease {} does not name the certificate of "
+                                                    "its holder, and landing.caFile is not set",
+                                                    leaseKey.toString()));
   certificate_ = certificate ? *certificate : std::string();
   const std::string holder =
       lease->spec.holderIdentity.substr(0, lease->spec.holderIdentity.rfind('_'));
@@ -147,11 +146,11 @@ Task<Result<std::vector<LandingPlace>>> SchedulerLanding::queryScheduler(std::st
   if (!reply) co_return fail(std::move(reply.error()));
   if (reply->status == 404) {
     retryAt_ = handle_.executor().steadyNow() + kRetryDelay;
-    co_return fail(ErrorCode::NotFound, "it does not know the question");
+    co_return fail(ErrorCode::NotFound, "it does not support the request");
   }
   if (reply->status != 200)
     co_return fail(ErrorCode::Unavailable,
-                   fmt::format("it answers with status {}: {}", reply->status, reply->body));
+                   fmt::format("it replied with status {}: {}", reply->status, reply->body));
   co_return readLandingReply(reply->body, count);
 }
 
@@ -178,7 +177,7 @@ Task<std::optional<std::vector<LandingPlace>>> SchedulerLanding::ask(
     url_.clear();
     if (problem.code == ErrorCode::NotFound) break;
   }
-  log::v(1, "where pods would land cannot be asked of koord-scheduler: {}", problem.message);
+  log::v(1, "koord-scheduler did not report where pods would land: {}", problem.message);
   if (problem.code != ErrorCode::NotFound)
     retryAt_ = handle_.executor().steadyNow() + std::chrono::seconds(5);
   co_return std::nullopt;

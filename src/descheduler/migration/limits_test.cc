@@ -78,7 +78,7 @@ TEST(ArrivalLimit, whom_nothing_keeps_off_a_node_stays_while_it_takes_no_more) {
   w.run(2s);
   EXPECT_FALSE(w.job(w.evict("a-0")).metadata.uid.empty());
   EXPECT_EQ(w.evict("b-0"),
-            "pod b-0 has to wait: 1 pods are on their way to node n2 (maxArrivingPerNode: 1)");
+            "pod b-0 must wait: 1 pods are on their way to node n2 (maxArrivingPerNode: 1)");
 }
 
 TEST(FutileMoves, where_nobody_looks_at_reservations_nobody_else_is_tried_for_as_long_as_it_took) {
@@ -89,16 +89,15 @@ TEST(FutileMoves, where_nobody_looks_at_reservations_nobody_else_is_tried_for_as
   w.start();
   const std::string job = w.evict("a-0");
   w.run(65s);
-  EXPECT_EQ(
-      w.stateOf(job),
-      "Failed Timeout: Abort job caused by timeout: no scheduler looked at the Reservation: does "
-      "koord-scheduler run, with its plugin Reservation?");
+  EXPECT_EQ(w.stateOf(job),
+            "Failed Timeout: Abort job caused by timeout: no scheduler processed the Reservation: "
+            "does koord-scheduler run with its plugin Reservation?");
   const std::string why = w.evict("b-0");
-  EXPECT_THAT(why, AllOf(HasSubstr("no scheduler looked at the Reservation of job " + job),
+  EXPECT_THAT(why, AllOf(HasSubstr("no scheduler processed the Reservation of job " + job),
                          HasSubstr("in 1m0s: does koord-scheduler run, with its plugin "
                                    "Reservation? The next try is in 5")));
   w.start();
-  EXPECT_THAT(w.evict("b-0"), HasSubstr("no scheduler looked"))
+  EXPECT_THAT(w.evict("b-0"), HasSubstr("no scheduler processed"))
       << "the jobs say it, after a restart too";
   w.run(1min);
   const std::string again = w.evict("b-0");
@@ -139,12 +138,12 @@ TEST(FutileMoves, a_pod_that_found_no_room_is_left_alone_and_others_are_not) {
   EXPECT_EQ(w.stateOf(job),
             "Failed Timeout: Abort job caused by timeout: the Reservation found no node: 0/3 nodes "
             "are available");
-  EXPECT_THAT(w.evict("a-0"), HasSubstr("found no room for it in 1m0s; the next try is in 5"));
+  EXPECT_THAT(w.evict("a-0"), HasSubstr("found no place for it within 1m0s; the next try is in 5"));
   const auto next = w.job(w.evict("b-0"));
   EXPECT_EQ(annotationOf(next, kAnnotationPlannedNode), "n3") << "the move to n2 failed";
   EXPECT_EQ(annotationOf(next, kAnnotationAvoidNodes), "n2");
   w.run(1min);
-  EXPECT_THAT(w.evict("a-0"), Not(HasSubstr("found no room")));
+  EXPECT_THAT(w.evict("a-0"), Not(HasSubstr("found no place")));
 }
 
 TEST(ObjectLimiter, keeps_a_budget_of_the_whole_cluster) {

@@ -86,10 +86,9 @@ std::string Migrator::temporaryDenial(const Pod& pod, const Gates::GangPods& tog
   const Duration wait =
       together.size() == 1 ? limiter_.wait(pod, workloads_.of(pod).key) : Duration{};
   if (wait == Duration::zero()) return {};
-  return denied(
-      "objectLimiters",
-      fmt::format("of its workload or namespace, or in all, pods were evicted lately: wait {}",
-                  formatDuration(std::chrono::ceil<std::chrono::seconds>(wait))));
+  return denied("objectLimiters",
+                fmt::format("the rate limit of evictions (objectLimiters) is reached: wait {}",
+                            formatDuration(std::chrono::ceil<std::chrono::seconds>(wait))));
 }
 
 // Why the pods may not move; "" if they may.
@@ -104,9 +103,10 @@ Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
     if (why.empty()) why = gates_.permanentDenial(*each);
     if (why.empty()) why = temporaryDenial(*each, together);
     if (!why.empty())
-      co_return each == pod ? why
-                            : fmt::format("its gang moves whole or not at all, and of pod {}: {}",
-                                          each->metadata.name, why);
+      co_return each == pod
+          ? why
+          : fmt::format("its gang is migrated as a whole or not at all; pod {}: {}",
+                        each->metadata.name, why);
   }
   if (args_.evictionPolicy != "Eviction") co_return std::string();
   auto asking = budgets_.refusal(std::move(pods));
@@ -192,14 +192,15 @@ std::string Migrator::takePlaces(std::span<const LandingPlace> places, const std
     const std::int64_t count = place.node.empty() ? 0 : counts[place.node]++;
     if (arrivals_.limited() && count >= args_.maxArrivingPerNode) {
       metrics_.denied("maxArrivingPerNode");
-      return fmt::format("pod {} has to wait: {}", name, arrivals_.limitMessage(place.node, count));
+      return fmt::format("pod {} must wait: {}", name, arrivals_.limitMessage(place.node, count));
     }
     if (place.node.empty() || (avoided && !worse.empty()))
-      return fmt::format("pod {} would find no better place: {}", name,
+      return fmt::format("pod {} would not find a better node: {}", name,
                          worse.empty() ? place.why : worse);
     if (avoided)
-      return fmt::format("pod {} would come back to node {}, which it or its workload leaves", name,
-                         place.node);
+      return fmt::format(
+          "pod {} would return to node {}, from which it or its workload is migrated", name,
+          place.node);
     plan.landing[i] = place.node;
   }
   return "";
@@ -229,8 +230,8 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
     plan->avoid.front().insert(landing);
     (*moves)[before].avoid.insert(landing);
   }
-  co_return fmt::format("pod {} would find no better place: {}", plan->pods.front()->metadata.name,
-                        worse);
+  co_return fmt::format("pod {} would not find a better node: {}",
+                        plan->pods.front()->metadata.name, worse);
 }
 
 std::string Migrator::noTargetReason(const Plan& plan) const {
@@ -311,8 +312,7 @@ std::string Migrator::avoidNodes(Plan& plan) const {
       if (!reservesFirst() && node == each->spec.nodeName && each->metadata.creationTimestamp &&
           *each->metadata.creationTimestamp >= last)
         return fmt::format(
-            "pod {} came to node {} after another one of its workload was evicted "
-            "from there",
+            "pod {} came to node {} after another pod of its workload was evicted from there",
             each->metadata.name, node);
     }
     avoid.insert(broken.begin(), broken.end());

@@ -40,7 +40,7 @@ TEST(Migrator, evicts_nobody_who_would_find_no_better_place) {
   w.start();
   w.process->landing->refused["web-0"] = "0/3 nodes are available: 3 Insufficient cpu.";
   EXPECT_EQ(w.evict("web-0"),
-            "pod web-0 would find no better place: 0/3 nodes are available: 3 Insufficient cpu.");
+            "pod web-0 would not find a better node: 0/3 nodes are available: 3 Insufficient cpu.");
   EXPECT_TRUE(w.jobs().empty());
 }
 
@@ -58,7 +58,8 @@ TEST(Migrator, a_place_that_is_no_better_is_left_out_and_the_next_one_asked_for)
   EXPECT_EQ(annotationOf(w.job(name), kAnnotationPlannedNode), "n3");
   EXPECT_EQ(annotationOf(w.job(name), kAnnotationAvoidNodes), "n2");
   w.rejectTarget = [](const Pod&, const std::string& node) { return node + " is as loaded"; };
-  EXPECT_THAT(w.evict("web-1"), HasSubstr("pod web-1 would find no better place: n3 is as loaded"));
+  EXPECT_THAT(w.evict("web-1"),
+              HasSubstr("pod web-1 would not find a better node: n3 is as loaded"));
   EXPECT_EQ(w.jobs().size(), 1u);
 }
 
@@ -83,7 +84,7 @@ TEST(Migrator, no_second_job_for_a_pod_also_right_after_the_first) {
   w.workload("web", 10);
   w.start();
   const std::string name = w.evict("web-0");
-  EXPECT_EQ(w.evict("web-0"), fmt::format("job {} moves it already", name));
+  EXPECT_EQ(w.evict("web-0"), fmt::format("job {} already migrates it", name));
   EXPECT_FALSE(w.process->controller->filter(*w.podOf("web-0")));
 }
 
@@ -116,7 +117,7 @@ TEST(Migrator, evicts_nobody_directly_who_would_come_back) {
   w.start();
   w.process->landing->node = "n1";
   EXPECT_EQ(w.evict("web-0"),
-            "pod web-0 would come back to node n1, which it or its workload leaves");
+            "pod web-0 would return to node n1, from which it or its workload is migrated");
   ASSERT_EQ(w.process->landing->asked.size(), 1u);
   EXPECT_TRUE(w.process->landing->asked[0].avoid.empty());
   w.process->landing->node = "n2";
@@ -124,7 +125,7 @@ TEST(Migrator, evicts_nobody_directly_who_would_come_back) {
   w.run(5s);
   EXPECT_THAT(w.stateOf(name), HasSubstr("Succeeded"));
   w.process->landing->node = "n1";
-  EXPECT_THAT(w.evict("web-new-1"), HasSubstr("would come back to node n1"))
+  EXPECT_THAT(w.evict("web-new-1"), HasSubstr("would return to node n1"))
       << "its workload has just left it";
 }
 
@@ -141,7 +142,7 @@ TEST(Migrator, leaves_a_pod_alone_that_came_to_where_one_was_evicted_directly) {
   w.pod("web", "again", "n1");
   w.run(1s);
   EXPECT_EQ(w.evict("again"),
-            "pod again came to node n1 after another one of its workload was evicted from there");
+            "pod again came to node n1 after another pod of its workload was evicted from there");
   const std::string older = w.evict("web-1");
   EXPECT_NE(w.job(older).metadata.uid, "") << older;
   w.run(11min);
@@ -232,7 +233,7 @@ TEST(Migrator, or_not_at_all) {
   w.workload("train", 2, "n1", kGang);
   w.start();
   w.process->landing->refused["train-1"] = "no room";
-  EXPECT_EQ(w.evict("train-0"), "pod train-1 would find no better place: no room");
+  EXPECT_EQ(w.evict("train-0"), "pod train-1 would not find a better node: no room");
   w.args.maxMigratingPerNode = 1;
   w.start();
   EXPECT_THAT(w.evict("train-0"), HasSubstr("2 pods of its gang are on node n1"));

@@ -92,8 +92,8 @@ TEST(MigrationControllerArgs, that_are_wrong_are_all_told_with_their_path) {
         "args.evictBurst: ", "args.evictionPolicy: ", "args.defaultJobMode: ",
         "args.defaultJobTTL: ", "args.skipEvictionGates: \"Pvc\" is not known",
         "args.priorityThreshold.name: not both",
-        "args.objectLimiters.namespace.maxMigrating: of a namespace has to be a whole number",
-        "args.objectLimiters: \"node\" is none of workload",
+        "args.objectLimiters.namespace.maxMigrating: of a namespace must be an integer",
+        "args.objectLimiters: must be workload, namespace or cluster, not \"node\"",
         "args.arbitrationArgs.interval: ", "args.landing.schedulerURL: ",
         "args.maxConcurrentReconciles: ", "args.nodeSelector: ", "args.nodefit: "})
     EXPECT_THAT(errors, Contains(HasSubstr(text)));
@@ -151,7 +151,7 @@ TEST(JobStatus, tells_what_is_wrong_with_a_job_by_its_field) {
   EXPECT_THAT(defect("{" + pod + R"(, "reservationOptions": {"reservationRef": {}}})"),
               HasSubstr("reservationRef.name: is missing"));
   EXPECT_THAT(defect("{" + pod + R"(, "reservationOptions": {"template": [1]}})"),
-              HasSubstr("template: has to be an object"));
+              HasSubstr("template: must be an object"));
 }
 
 TEST(JobStatus, keeps_the_time_of_a_transition_while_the_status_stays) {

@@ -59,7 +59,7 @@ std::string Reconciler::laggingJob(const Work& work, bool& broken) const {
   broken = over;
   const std::string size(annotationOf(*work.job, kAnnotationMoveTogetherSize));
   if (lagging.empty() && size != std::to_string(it->second.size()))
-    lagging = fmt::format("of {} jobs of its gang {} are there", size, it->second.size());
+    lagging = fmt::format("{1} of {0} migration jobs of its gang exist", size, it->second.size());
   return lagging;
 }
 
@@ -76,8 +76,7 @@ Reconciler::Step Reconciler::evict(Work* work) {
   if (known && known->metadata.uid == uid) {
     if (const Duration wait = rateLimitDelay(*work, *known); wait > Duration::zero()) {
       wakeups_.in(work->name(), wait);
-      co_return waitWithReason(work,
-                               "pods of its workload or namespace, or in all, were evicted lately");
+      co_return waitWithReason(work, "the rate limit of evictions (objectLimiters) is reached");
     }
   }
   const api::ObjectKey key = podKeyOf(*work->job);
@@ -152,7 +151,7 @@ Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api:
   if (!held || !held->proceeds()) co_return held;
   bool broken = false;
   if (const std::string lag = laggingJob(*work, broken); broken) {
-    co_return Outcome::failed(reason::kGangBroken, "Others of its gang cannot move");
+    co_return Outcome::failed(reason::kGangBroken, "Other pods of its gang cannot be migrated");
   } else if (!lag.empty()) {
     co_return waitWithReason(work, lag);
   }

@@ -126,11 +126,10 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
   // It already exists: from a process that died, or another object with the name in the template.
   const auto* by = api::findIn(made->metadata.labels, kLabelCreatedBy);
   if (!by || *by != kCreatedBy) {
-    co_return Outcome::failed(
-        reason::kFailedCreateReservation,
-        fmt::format("spec.reservationOptions.template.metadata.name: a Reservation \"{}\" "
-                    "is there already, and is not for this job",
-                    name));
+    co_return Outcome::failed(reason::kFailedCreateReservation,
+                              fmt::format("spec.reservationOptions.template.metadata.name: "
+                                          "Reservation \"{}\" exists and belongs to something else",
+                                          name));
   }
   reservation.erase("apiVersion");
   reservation.erase("kind");

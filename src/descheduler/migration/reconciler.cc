@@ -213,9 +213,9 @@ std::string Reconciler::differenceFrom(const api::PodMigrationJob& job, const ap
   if (!uid.empty())
     return pod.metadata.uid == uid
                ? std::string()
-               : fmt::format("the one with that name is another ({})", pod.metadata.uid);
+               : fmt::format("the pod with that name has another uid ({})", pod.metadata.uid);
   if (pod.metadata.creationTimestamp > job.metadata.creationTimestamp)
-    return "the one with that name was made after the job";
+    return "the pod with that name was created after the job";
   for (const JobPtr& other : jobs_.of(api::keyOf(pod.metadata), "")) {
     const auto* eviction = conditionOf(other->status, condition::kEviction);
     if (eviction && other->spec.podRef.uid != pod.metadata.uid &&
@@ -307,7 +307,7 @@ Task<void> Reconciler::dropOrphan(JobPtr job) {
   auto dropping = dropReservation(job);
   const auto dropped = co_await dropping;
   if (!dropped)
-    log::warn("the reservation of job {}, which was deleted, stays until its time is over: {}",
+    log::warn("the reservation of job {}, which was deleted, remains until it expires: {}",
               job->metadata.name, dropped.error().message);
 }
 

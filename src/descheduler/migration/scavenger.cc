@@ -27,7 +27,8 @@ Task<void> Scavenger::runForever() {
   for (;;) {
     auto sweeping = sweep();
     auto swept = co_await sweeping;
-    if (!swept) log::warn("old PodMigrationJobs stay for now: {}", swept.error().message);
+    if (!swept)
+      log::warn("old PodMigrationJobs could not be deleted yet: {}", swept.error().message);
     auto pause = sleepFor(handle_.executor(), kPeriod);
     co_await pause;
   }

@@ -155,7 +155,7 @@ Task<void> Workloads::ask(std::string namespace_, api::OwnerReference owner) {
   } else {
     entry.workload = {.state = State::Unknown,
                       .key = owner.uid,
-                      .why = fmt::format("how many replicas its {} {} has cannot be read: {}",
+                      .why = fmt::format("the number of replicas of its {} {} cannot be read: {}",
                                          owner.kind, owner.name, answer.error().message)};
   }
 }

@@ -122,8 +122,9 @@ TEST(WorkloadsOfPods, thatCannotBeReadKeepThemWhereTheyAre) {
       return std::nullopt;
     return Error{ErrorCode::Forbidden, "no access"};
   };
-  EXPECT_THAT(moved(w, {kReplicationControllers, "", "some", false}),
-              HasSubstr("how many replicas its ReplicationController own has cannot be read: "));
+  EXPECT_THAT(
+      moved(w, {kReplicationControllers, "", "some", false}),
+      HasSubstr("the number of replicas of its ReplicationController own cannot be read: "));
 }
 
 TEST(MigrationLimits, hold_for_the_cluster_and_for_a_namespace) {
@@ -139,10 +140,10 @@ TEST(MigrationLimits, hold_for_the_cluster_and_for_a_namespace) {
     w.move("second", "b-0");
     w.run(2s);
     EXPECT_EQ(w.stateOf("second"),
-              globally ? "Pending WaitingForArbitration: 1 pods move already "
+              globally ? "Pending WaitingForArbitration: 1 pods are already being migrated "
                          "(maxMigratingGlobally: 1)"
-                       : "Pending WaitingForArbitration: 1 pods of namespace default move already "
-                         "(maxMigratingPerNamespace: 1)");
+                       : "Pending WaitingForArbitration: 1 pods of namespace default are already "
+                         "being migrated (maxMigratingPerNamespace: 1)");
     EXPECT_THAT(w.evict("b-1"), HasSubstr("move already (maxMigrating"));
     w.reservationsGoTo = "n2";
     w.run(20s);

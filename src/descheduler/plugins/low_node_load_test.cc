@@ -148,8 +148,8 @@ TEST(LowNodeLoadTest, aProdThresholdAboveThatOfAllPodsIsToldAndTaken) {
   Cluster cluster(kLoad, loadArgs(", prodLowThresholds: {cpu: 20}, prodHighThresholds: {cpu: 60}"));
   EXPECT_THAT(cluster.errors, IsEmpty());
   EXPECT_THAT(cluster.notes(),
-              ElementsAre(HasSubstr("profiles[0].pluginConfig[0].args.prodHighThresholds[cpu]: is "
-                                    "more than highThresholds")));
+              ElementsAre(HasSubstr("profiles[0].pluginConfig[0].args.prodHighThresholds[cpu]: has "
+                                    "no effect: a node exceeds the lower highThresholds")));
 }
 
 TEST(LowNodeLoadTest, takesTheLeastImportantOfThoseThatCureTheNode) {

@@ -49,7 +49,7 @@ Result<Found> deviceAt(const Functions& call, int index) {
   const int code = call.health(&health.value, handle);
   if (code != 0 || health.value.good != 1)
     device.fault = code ? fmt::format("cndevGetCardHealthState: error {}", code)
-                        : "the driver says that the device has a problem";
+                        : "the driver reports a problem of the device";
   return device;
 }
 

@@ -77,9 +77,10 @@ Result<std::vector<int>> NpuSmi::minors() const {
     if (chip.physicalId) minors.push_back(*chip.physicalId);
   if (minors.size() != chips_.size()) minors = deviceNumbers(machine_, "davinci");
   if (minors.size() < chips_.size())
-    return fail(ErrorCode::Invalid, fmt::format("npu-smi info -m has {} chips, and there are {} "
-                                                "files /dev/davinci<number>",
-                                                chips_.size(), minors.size()));
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("npu-smi info -m lists {} chips, but {} files /dev/davinci<number> exist",
+                    chips_.size(), minors.size()));
   return minors;
 }
 
@@ -160,8 +161,7 @@ bool isHuaweiNpu(const PciId& device) {
 Result<Found> npuOf(const NpuFacts& facts) {
   const auto known = knownAiCpus(facts.model);
   if (!known && !facts.aiCpus)
-    return fail(ErrorCode::Invalid,
-                fmt::format("{}: the number of its AI CPUs is not known", facts.model));
+    return fail(ErrorCode::Invalid, fmt::format("{}: unknown number of AI CPUs", facts.model));
   Found device{.vendor = "huawei", .model = facts.model};
   device.uuid = fmt::format("npu-{}-{}", facts.card, facts.minor);
   device.minor = facts.minor;
@@ -191,9 +191,8 @@ Result<std::vector<NpuChip>> npuChips(std::string_view mapping) {
     chips.push_back({*card, *chip, *logic, physical ? countIn(words[3]) : std::nullopt,
                      modelFrom(words, name)});
     if (!seen.emplace(*card, *chip).second)
-      problem =
-          fail(ErrorCode::Invalid,
-               fmt::format("npu-smi info -m: chip {} of card {} is there twice", *chip, *card));
+      problem = fail(ErrorCode::Invalid,
+                     fmt::format("npu-smi info -m: duplicate chip {} of card {}", *chip, *card));
   });
   if (!problem) return fail(std::move(problem.error()));
   if (chips.empty())

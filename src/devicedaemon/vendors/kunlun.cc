@@ -26,7 +26,7 @@ Result<Found> kunlunOf(std::string_view line) {
   if (words.size() <= kName) return odd("too few fields");
   const auto number = countIn(words[kNumber]);
   const auto memory = countIn(words[kMemory]);
-  if (!number) return odd("no number of the device");
+  if (!number) return odd("the number of the device is missing");
   if (!memory || *memory == 0) return odd("no memory");
   Found device{.vendor = "kunlun", .model = nameAfter(line, words[kName])};
   device.minor = *number;

@@ -233,7 +233,7 @@ TEST_F(VendorReaders, OddOutputIsRefusedByNameOfWhatIsOdd) {
       {"npu-smi that complains", why(npuChips("dcmi model initialized failed, ret is -8005\n")),
        "no row with a chip in 'dcmi model initialized"},
       {"npu-smi, a chip twice", why(npuChips("0 0 0 Ascend 910B3\n0 0 1 Ascend 910B3\n")),
-       "chip 0 of card 0 is there twice"},
+       "duplicate chip 0 of card 0"},
       {"mx-smi that complains", why(metaxCards("no driver\n")), "no line with a GPU in 'no driver"},
       {"mx-smi, memory of another unit", why(metaxKinds("GPU#0 a b\nMemory Capacity : 64 flops\n")),
        "odd Memory Capacity '64 flops'"},
@@ -249,7 +249,7 @@ TEST_F(VendorReaders, FewerDeviceFilesThanChipsAreRefused) {
   tree_.remove("dev/davinci1");
   const auto reading = readHuawei(machine_);
   ASSERT_FALSE(reading);
-  EXPECT_THAT(reading.error().message, HasSubstr("2 chips, and there are 1 files /dev/davinci"));
+  EXPECT_THAT(reading.error().message, HasSubstr("2 chips, but 1 files /dev/davinci"));
 }
 
 TEST_F(VendorReaders, LibrariesComeBeforeTools) {

@@ -57,9 +57,8 @@ class DryRun {
       co_return;
     }
     result_ = result;
-    *result =
-        fail(ErrorCode::Timeout,
-             "the cycle did not end; the cluster has to have the kinds that the plugins read");
+    *result = fail(ErrorCode::Timeout,
+                   "the cycle did not end: the cluster must have the kinds that the plugins read");
     loop_.runAfter(kPatience, [this] { loop_.stop(); });
     descheduler_->stores().onSynced([this] { checkNodes(); });
     descheduler_->start();
@@ -106,10 +105,10 @@ class DryRun {
       ready += descheduler::isReady(*node) &&
                descheduler_->prepared().nodes.matches(node->metadata.labels);
     if (ready > 1) return;
-    *result_ = fail(ErrorCode::Invalid,
-                    fmt::format("{} nodes are ready, and selected by nodeSelector: nothing is "
-                                "descheduled where there are not two",
-                                ready));
+    *result_ = fail(
+        ErrorCode::Invalid,
+        fmt::format("{} nodes are ready and match nodeSelector: descheduling needs at least two",
+                    ready));
     loop_.stop();
   }
 

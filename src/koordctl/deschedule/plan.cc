@@ -56,18 +56,18 @@ std::string planText(const DeschedulePlan& plan) {
   if (moves.size() == 1) {
     out += "No pod would be moved.\n";
   } else {
-    out += fmt::format("{} would be moved; of CPU and memory is shown what is {}.\n",
+    out += fmt::format("{} would be moved. CPU and memory are shown as {}.\n",
                        moves.size() == 2 ? "One pod" : fmt::format("{} pods", moves.size() - 1),
-                       plan.measured ? "used" : "asked for");
+                       plan.measured ? "used" : "requested");
     addTable(out, moves);
   }
   if (std::ranges::any_of(plan.moves,
                           [](const auto& move) { return move.refused.empty() && move.to.empty(); }))
-    out += "?: koord-scheduler was not asked; --scheduler says where it is.\n";
+    out += "?: no reply of koord-scheduler; --scheduler sets its address.\n";
   if (plan.atOnce)
-    out += "Nodes that are hot now count as hot; koord-descheduler waits for anomalyCondition.\n";
+    out += "Nodes count as hot at once; koord-descheduler waits for anomalyCondition.\n";
   if (stays.size() > 1) {
-    out += "\nThese would go, and stay\n";
+    out += "\nPods that were selected but stay\n";
     addTable(out, stays);
   }
   return out;

@@ -34,15 +34,15 @@ TEST(DeschedulePlan, says_so_when_there_is_nothing_to_do) {
   DeschedulePlan hot;
   hot.atOnce = true;
   EXPECT_EQ(planText(hot),
-            "No pod would be moved.\nNodes that are hot now count as hot; koord-descheduler waits "
-            "for anomalyCondition.\n");
+            "No pod would be moved.\nNodes count as hot at once; koord-descheduler waits for "
+            "anomalyCondition.\n");
 }
 
 TEST(DeschedulePlan, says_so_when_nobody_was_asked_where_pods_would_land) {
   DeschedulePlan plan = twoMoves();
   EXPECT_THAT(planText(plan), Not(HasSubstr("--scheduler")));
   plan.moves[0].to.clear();
-  EXPECT_THAT(planText(plan), HasSubstr("--scheduler says where it is"));
+  EXPECT_THAT(planText(plan), HasSubstr("--scheduler sets its address"));
 }
 
 TEST(DeschedulePlan, is_a_document_too) {

@@ -39,9 +39,10 @@ void checkDefinitions(const ClusterState& state, std::vector<Finding>& findings)
         }))
       missing.emplace_back(name);
   if (missing.empty()) {
-    findings.push_back({Level::Fine, "the custom resource definitions are there", ""});
+    findings.push_back({Level::Fine, "the custom resource definitions are installed", ""});
   } else {
-    findings.push_back({Level::Problem, "these definitions are missing: " + namesOf(missing),
+    findings.push_back({Level::Problem,
+                        "custom resource definitions are missing: " + namesOf(missing),
                         "kubectl apply --server-side -f deploy/crds"});
   }
 }
@@ -53,7 +54,7 @@ void checkLeases(const ClusterState& state, std::vector<Finding>& findings) {
     const std::string who = name == std::string_view("koord-scheduler") ? name : "koord-manager";
     if (lease == state.leases.end()) {
       findings.push_back({Level::Problem,
-                          fmt::format("{} never led: there is no lease {}", who, name),
+                          fmt::format("{} has never led: the lease {} does not exist", who, name),
                           fmt::format("kubectl -n koordinator-system logs deploy/{}", who)});
       continue;
     }
@@ -77,7 +78,7 @@ void checkWebhooks(const Configurations& configurations, std::string_view name,
   const auto ours = std::ranges::find_if(
       configurations, [&](const auto& entry) { return entry.metadata.name == name; });
   if (ours == configurations.end()) {
-    findings.push_back({Level::Problem, fmt::format("{} is not there", name),
+    findings.push_back({Level::Problem, fmt::format("{} does not exist", name),
                         "kubectl apply -f deploy/manifests/manager-webhooks.yaml"});
     return;
   }
@@ -88,8 +89,8 @@ void checkWebhooks(const Configurations& configurations, std::string_view name,
         {Level::Fine, fmt::format("{}: {} webhooks", name, ours->webhooks.size()), ""});
   } else {
     findings.push_back({Level::Problem,
-                        fmt::format("{}: koord-manager has not put its authority in", name),
-                        "It does so within a minute of its start: see its log."});
+                        fmt::format("{}: koord-manager has not set its caBundle", name),
+                        "koord-manager sets it within a minute of its start: see its log."});
   }
 }
 
@@ -112,7 +113,7 @@ void checkReports(const ClusterState& state, std::vector<Finding>& findings) {
   if (!never.empty())
     findings.push_back(
         {Level::Warning,
-         fmt::format("koordlet never reported on {} nodes: {}", never.size(), namesOf(never)),
+         fmt::format("koordlet has never reported on {} nodes: {}", never.size(), namesOf(never)),
          logs});
   if (!old.empty())
     findings.push_back({Level::Problem,
@@ -121,19 +122,21 @@ void checkReports(const ClusterState& state, std::vector<Finding>& findings) {
                         logs});
   if (!withoutBatch.empty())
     findings.push_back({Level::Warning,
-                        fmt::format("{} nodes report and offer no batch resources: {}",
+                        fmt::format("{} nodes report but offer no batch resources: {}",
                                     withoutBatch.size(), namesOf(withoutBatch)),
                         "koordctl explain node " + withoutBatch.front()});
   if (never.empty() && old.empty() && withoutBatch.empty())
     findings.push_back(
-        {Level::Fine, fmt::format("{} nodes report and lend", state.nodes.size()), ""});
+        {Level::Fine, fmt::format("{} nodes report and offer batch resources", state.nodes.size()),
+         ""});
 }
 
 void checkConfiguration(const ClusterState& state, std::vector<Finding>& findings) {
   if (!state.sloConfig) {
-    findings.push_back(
-        {Level::Warning, "there is no ConfigMap koordinator-system/slo-controller-config",
-         "Nothing is lent without it: deploy/manifests/slo-controller-config.yaml."});
+    findings.push_back({Level::Warning,
+                        "ConfigMap koordinator-system/slo-controller-config does not exist",
+                        "Without it nodes offer no batch resources: "
+                        "deploy/manifests/slo-controller-config.yaml."});
     return;
   }
   model::ColocationConfig colocation;
@@ -143,10 +146,10 @@ void checkConfiguration(const ClusterState& state, std::vector<Finding>& finding
     problems.push_back(std::move(problem));
   for (const auto& problem : problems)
     findings.push_back({Level::Problem, "slo-controller-config: " + problem.message,
-                        "What was there before stays in force until it is mended."});
+                        "The previous content stays in force until it is corrected."});
   if (problems.empty())
     findings.push_back({Level::Fine,
-                        fmt::format("slo-controller-config can be read; co-location is {}",
+                        fmt::format("slo-controller-config is valid; co-location is {}",
                                     colocation.cluster().enable.value_or(false) ? "on" : "off"),
                         ""});
 }
@@ -167,12 +170,13 @@ void checkProfiles(const ClusterState& state, std::vector<Finding>& findings) {
       missed[profile].push_back(api::keyOf(pod.metadata).toString());
   }
   for (const auto& [profile, pods] : missed)
-    findings.push_back({Level::Warning,
-                        fmt::format("{} pods were admitted without the profile {}: {}", pods.size(),
-                                    profile, namesOf(pods)),
-                        "They were created before it, or while koord-manager did not answer. "
-                        "Recreate them, or let the controller change the pending ones (label "
-                        "config.koordinator.sh/controller-managed)."});
+    findings.push_back(
+        {Level::Warning,
+         fmt::format("{} pods were admitted without the profile {}: {}", pods.size(), profile,
+                     namesOf(pods)),
+         "They were created before the profile, or while koord-manager did not respond. "
+         "Recreate them, or let the controller change the pending ones (label "
+         "config.koordinator.sh/controller-managed)."});
 }
 
 }  // namespace

@@ -31,10 +31,9 @@ class Report {
   }
   std::vector<Finding> findings() && {
     if (profileHelps_)
-      findings_.push_back(
-          {Finding::Level::Off, "the recommended profile",
-           "It has nearly all of these on: --set profile=recommended of the chart, or "
-           "the component deploy/recommended; docs/install.md"});
+      findings_.push_back({Finding::Level::Off, "the recommended profile",
+                           "It enables nearly all of these: --set profile=recommended of the "
+                           "chart, or the component deploy/recommended; docs/install.md"});
     return std::move(findings_);
   }
 
@@ -44,28 +43,26 @@ class Report {
 };
 
 constexpr GatedFeature kOfKoordlet[] = {
-    {"BECPUEvict", false, "evicting best-effort pods that starve", "suppress-and-evict"},
-    {"BEMemoryEvict", false, "evicting best-effort pods when memory is short",
-     "suppress-and-evict"},
+    {"BECPUEvict", false, "eviction of BE pods that get too little CPU", "suppress-and-evict"},
+    {"BEMemoryEvict", false, "eviction of BE pods when memory is short", "suppress-and-evict"},
     {"CPUBurst", true, "CPU burst", "cpu-burst"},
     {"CgroupReconcile", false, "memory QoS", "memory-qos"},
-    {"CPUSetAllocator", true, "CPUs of their own for LSR pods", "numa"},
+    {"CPUSetAllocator", true, "exclusive CPUs for LSR pods", "numa"},
     {"BatchResource", true, "limits of batch pods", "batch-resources"},
-    {"CPUNormalization", false, "CPU quotas by the ratio of the node's model", "cpu-ratios"},
+    {"CPUNormalization", false, "CPU quotas scaled by the node's CPU model", "cpu-ratios"},
     {"Accelerators", false, "GPUs of nodes", "gpu-share"},
-    {"GPUEnvInject", false, "keeping containers to the GPUs that they were given", "gpu-share"},
-    {"RDMADevices", false, "network cards beside GPUs", "gpu-share"},
-    {"RDMADeviceInject", false, "keeping containers to the network cards that they were given",
-     "gpu-share"},
+    {"GPUEnvInject", false, "restriction of containers to their GPUs", "gpu-share"},
+    {"RDMADevices", false, "joint allocation of network cards and GPUs", "gpu-share"},
+    {"RDMADeviceInject", false, "restriction of containers to their network cards", "gpu-share"},
 };
 constexpr GatedFeature kOfManager[] = {
     {"Recommender", false, "recommendations", "../recommender"},
     {"EnableSyncGPUSharedResource", false, "pods that share a GPU", "gpu-share"},
-    {"NodeMutatingWebhook", false, "nodes that offer more by a ratio", "cpu-ratios", false},
-    {"MultiQuotaTree", false, "trees of quotas", "quota", false},
+    {"NodeMutatingWebhook", false, "amplified resources of nodes", "cpu-ratios", false},
+    {"MultiQuotaTree", false, "multiple quota trees", "quota", false},
 };
 constexpr GatedFeature kOfScheduler[] = {
-    {"MultiQuotaTree", false, "trees of quotas", "quota", false},
+    {"MultiQuotaTree", false, "multiple quota trees", "quota", false},
 };
 
 // The feature gates in the arguments of the first container; later ones win.
@@ -161,15 +158,15 @@ void checkScheduler(const ClusterState& state, Report& report) {
           textAt(profile, "schedulerName"), page);
     };
     if (!leavesOutBusyNodes(argsOf(profile, "LoadAwareScheduling")))
-      report.off("leaving out nodes that are busy: all thresholds are 0",
+      report.off("filter for overloaded nodes: all thresholds are 0",
                  advice("usageThresholds and prodUsageThresholds of LoadAwareSchedulingArgs",
                         "load-aware"));
     const auto* gangs = argsOf(profile, "Coscheduling");
     if (!isTrue(gangs, "enablePreemption"))
-      report.off("preemption by gangs as a whole",
+      report.off("preemption for whole gangs",
                  advice("enablePreemption: true of CoschedulingArgs", "gang"));
     if (!isTrue(gangs, "awareNetworkTopology"))
-      report.off("keeping gangs within a rack",
+      report.off("placement of gangs by network topology",
                  advice("awareNetworkTopology: true of CoschedulingArgs", "gang"));
   }
 }
@@ -185,7 +182,7 @@ void checkDescheduler(const ClusterState& state, Report& report) {
   if (std::ranges::none_of(profiles, [&](const auto& profile) {
         return isOn(profile, "balance") || isOn(profile, "deschedule");
       }))
-    report.off("moving pods off nodes that are hot",
+    report.off("eviction of pods from hot nodes",
                "plugins.balance.enabled: [{name: LowNodeLoad}] in ConfigMap "
                "koord-descheduler-config; docs/features/descheduling.md",
                false);
@@ -219,7 +216,7 @@ void checkStrategies(const ClusterState& state, Report& report) {
     off("batch resources", R"("enable": true of colocation-config)", "batch-resources");
   const auto& threshold = spec.resourceUsedThresholdWithBE;
   if (!threshold || !threshold->enable.value_or(false))
-    off("suppressing best effort", R"("enable": true of resource-threshold-config)",
+    off("CPU suppression of BE pods", R"("enable": true of resource-threshold-config)",
         "suppress-and-evict");
   const auto policy = textAt(spec.cpuBurstStrategy, "policy");
   if (policy.empty() || policy == "none")
@@ -229,7 +226,7 @@ void checkStrategies(const ClusterState& state, Report& report) {
   const auto gate = gates.find("CPUNormalization");
   if ((gate == gates.end() ? !state.koordlet : gate->second) &&
       !isEnabled(*state.sloConfig, "cpu-normalization-config"))
-    off("CPU quotas by the ratio of the node's model",
+    off("CPU quotas scaled by the node's CPU model",
         R"("enable": true of cpu-normalization-config)", "cpu-ratios");
   if (std::ranges::none_of(std::initializer_list<const char*>{"lsrClass", "lsClass", "beClass"},
                            [&](const char* of) { return hasMemoryQos(qos, of); }))

@@ -62,7 +62,7 @@ TEST(Doctor, FindsNothingInAClusterThatIsWell) {
 
 TEST(Doctor, AnEmptyClusterIsAllProblems) {
   const auto text = findingsText(diagnose({}));
-  EXPECT_THAT(text, HasSubstr("these definitions are missing"));
+  EXPECT_THAT(text, HasSubstr("custom resource definitions are missing"));
   EXPECT_THAT(text, HasSubstr("koord-manager never led"));
   EXPECT_THAT(text, HasSubstr("is not there"));
 }
@@ -75,7 +75,7 @@ TEST(Doctor, NamesWhatStoppedWorking) {
   EXPECT_THAT(text, HasSubstr("older than 5 minutes: n1"));
   state = healthy();
   state.mutating[0].webhooks[0].clientConfig.caBundle.clear();
-  EXPECT_THAT(findingsText(diagnose(state)), HasSubstr("koord-manager has not put"));
+  EXPECT_THAT(findingsText(diagnose(state)), HasSubstr("koord-manager has not set"));
   state = healthy();
   state.nodes[0].status.allocatable.clear();
   EXPECT_THAT(findingsText(diagnose(state)), HasSubstr("koordctl explain node n1"));
@@ -141,22 +141,21 @@ TEST(Doctor, NamesTheFeaturesThatAreOffAsUpstreamShipsThem) {
   state.manager = shippedWorkload("manifests/manager-deployment.yaml", "");
   state.scheduler = shippedWorkload("manifests/scheduler-deployment.yaml", "");
   state.koordlet = shippedWorkload("manifests/koordlet-daemonset.yaml", "");
-  EXPECT_THAT(
-      offIn(state),
-      testing::ElementsAre(
-          "CPU burst", "memory QoS", "leaving out nodes that are busy: all thresholds are 0",
-          "preemption by gangs as a whole", "keeping gangs within a rack",
-          "CPU quotas by the ratio of the node's model (gate CPUNormalization of koordlet)",
-          "keeping containers to the GPUs that they were given (gate GPUEnvInject of koordlet)",
-          "network cards beside GPUs (gate RDMADevices of koordlet)",
-          "keeping containers to the network cards that they were given (gate RDMADeviceInject of "
-          "koordlet)",
-          "recommendations (gate Recommender of koord-manager)",
-          "pods that share a GPU (gate EnableSyncGPUSharedResource of koord-manager)",
-          "nodes that offer more by a ratio (gate NodeMutatingWebhook of koord-manager)",
-          "trees of quotas (gate MultiQuotaTree of koord-manager)",
-          "trees of quotas (gate MultiQuotaTree of koord-scheduler)",
-          "moving pods off nodes that are hot", "the recommended profile"));
+  EXPECT_THAT(offIn(state),
+              testing::ElementsAre(
+                  "CPU burst", "memory QoS", "filter for overloaded nodes: all thresholds are 0",
+                  "preemption for whole gangs", "placement of gangs by network topology",
+                  "CPU quotas scaled by the node's CPU model (gate CPUNormalization of koordlet)",
+                  "restriction of containers to their GPUs (gate GPUEnvInject of koordlet)",
+                  "joint allocation of network cards and GPUs (gate RDMADevices of koordlet)",
+                  "restriction of containers to their network cards (gate RDMADeviceInject of "
+                  "koordlet)",
+                  "recommendations (gate Recommender of koord-manager)",
+                  "pods that share a GPU (gate EnableSyncGPUSharedResource of koord-manager)",
+                  "amplified resources of nodes (gate NodeMutatingWebhook of koord-manager)",
+                  "multiple quota trees (gate MultiQuotaTree of koord-manager)",
+                  "multiple quota trees (gate MultiQuotaTree of koord-scheduler)",
+                  "eviction of pods from hot nodes", "the recommended profile"));
   EXPECT_FALSE(hasProblem(featuresOff(state))) << "it may be meant";
   const std::string text = findingsText(featuresOff(state));
   EXPECT_THAT(text, HasSubstr("off      memory QoS"));
@@ -176,10 +175,10 @@ TEST(Doctor, OfTheRecommendedProfileOnlyWhatSomebodyHasToDecideIsOff) {
       shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
   EXPECT_THAT(offIn(state),
               testing::ElementsAre(
-                  "nodes that offer more by a ratio (gate NodeMutatingWebhook of koord-manager)",
-                  "trees of quotas (gate MultiQuotaTree of koord-manager)",
-                  "trees of quotas (gate MultiQuotaTree of koord-scheduler)",
-                  "moving pods off nodes that are hot"));
+                  "amplified resources of nodes (gate NodeMutatingWebhook of koord-manager)",
+                  "multiple quota trees (gate MultiQuotaTree of koord-manager)",
+                  "multiple quota trees (gate MultiQuotaTree of koord-scheduler)",
+                  "eviction of pods from hot nodes"));
 }
 
 TEST(Doctor, OfAOneMachineClusterNothingIsOff) {
@@ -197,7 +196,7 @@ TEST(Doctor, AGateWithoutItsSectionIsToldOf) {
       shippedWorkload("manifests/koordlet-daemonset.yaml", "recommended/koordlet-gates.yaml");
   EXPECT_THAT(offIn(state), testing::IsEmpty());
   state.sloConfig->data["cpu-normalization-config"] = R"({"defaultRatio": 1.0})";
-  EXPECT_THAT(offIn(state), testing::ElementsAre("CPU quotas by the ratio of the node's model",
+  EXPECT_THAT(offIn(state), testing::ElementsAre("CPU quotas scaled by the node's CPU model",
                                                  "the recommended profile"));
 }
 
@@ -225,7 +224,7 @@ TEST(Preflight, RefusesOldServersAndTakenNames) {
   const auto findings = preflight(state);
   EXPECT_TRUE(hasProblem(findings));
   EXPECT_THAT(findingsText(findings), HasSubstr("Kubernetes v1.20.9 is too old"));
-  EXPECT_THAT(findingsText(findings), HasSubstr("PriorityClass koord-batch is there with value 7"));
+  EXPECT_THAT(findingsText(findings), HasSubstr("PriorityClass koord-batch exists with value 7"));
 }
 
 TEST(Preflight, WarnsOfWebhooksThatPodsWaitFor) {
@@ -249,15 +248,16 @@ TEST(Preflight, TellsOfNodesThatKoordletIsNotMadeFor) {
 TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
   ClusterState state = healthy();
   state.cgroups = {{"n1", 2, "systemd", ""}, {"n2", std::nullopt, "systemd", ""}};
-  EXPECT_THAT(findingsText(preflight(state)),
-              HasSubstr("2 nodes whose cgroups are made by systemd"));
+  EXPECT_THAT(findingsText(preflight(state)), HasSubstr("2 nodes with cgroup driver systemd"));
   EXPECT_THAT(findingsText(preflight(state)), Not(HasSubstr("warning")));
   state.cgroups.push_back({"n3", 1, "cgroupfs", ""});
   state.cgroups.push_back({"n4", std::nullopt, "", "Forbidden"});
   const std::string text = findingsText(preflight(state));
-  EXPECT_THAT(text, HasSubstr("1 of 4 nodes that were asked have cgroups of version 1, as n3"));
-  EXPECT_THAT(text, HasSubstr("1 of 4 kubelets do not report their cgroups, as n4: Forbidden"));
-  EXPECT_THAT(text, HasSubstr("1 nodes whose cgroups are made by cgroupfs"));
+  EXPECT_THAT(
+      text, HasSubstr("1 of 4 nodes that were checked have cgroups of version 1, for example n3"));
+  EXPECT_THAT(text,
+              HasSubstr("1 of 4 kubelets do not report their cgroups, for example n4: Forbidden"));
+  EXPECT_THAT(text, HasSubstr("1 nodes with cgroup driver cgroupfs"));
   EXPECT_FALSE(hasProblem(preflight(state)));
 }
 
@@ -272,7 +272,7 @@ TEST(Preflight, KnowsTheDefinitionsOfSchedulerPluginsByTheirStatus) {
   state.crds = {crd("")};
   EXPECT_THAT(findingsText(preflight(state)), Not(HasSubstr("scheduler-plugins")));
   state.crds = {crd(R"(,"subresources":{"status":{}})")};
-  EXPECT_THAT(findingsText(preflight(state)), HasSubstr("is there from scheduler-plugins"));
+  EXPECT_THAT(findingsText(preflight(state)), HasSubstr("is installed by scheduler-plugins"));
 }
 
 }  // namespace

@@ -30,11 +30,12 @@ std::optional<int> minorOf(std::string_view version) {
 Finding versionOf(const ClusterState& state) {
   const auto minor = minorOf(state.version);
   if (!minor)
-    return {Level::Warning, fmt::format("the API server says its version is \"{}\"", state.version),
-            "Kubernetes 1.22 or newer is needed; this does not look like a version of it."};
+    return {Level::Warning,
+            fmt::format("unexpected version of the API server: \"{}\"", state.version),
+            "Kubernetes 1.22 or newer is required."};
   if (*minor < kOldestMinor)
     return {Level::Problem, fmt::format("Kubernetes {} is too old", state.version),
-            "Kubernetes 1.22 or newer is needed."};
+            "Kubernetes 1.22 or newer is required."};
   return {Level::Fine, fmt::format("Kubernetes {}", state.version), ""};
 }
 
@@ -48,16 +49,17 @@ void checkNodes(const ClusterState& state, std::vector<Finding>& findings) {
     if (!architecture.empty() && architecture != "amd64")
       others["are " + architecture].push_back(node.metadata.name);
     if (runtime.starts_with("docker://"))
-      others["run Docker, whose pods koordlet finds by cgroup only"].push_back(node.metadata.name);
+      others["run Docker, where koordlet finds pods only by cgroup"].push_back(node.metadata.name);
   }
   for (const auto& [what, names] : others)
-    findings.push_back({Level::Warning,
-                        fmt::format("{} nodes {}, as {}", names.size(), what, names.front()),
-                        "koordlet is made for Linux on amd64 with containerd or CRI-O: keep its "
-                        "DaemonSet off these nodes with a node selector."});
+    findings.push_back(
+        {Level::Warning,
+         fmt::format("{} nodes {}, for example {}", names.size(), what, names.front()),
+         "koordlet supports Linux on amd64 with containerd or CRI-O: exclude these nodes from its "
+         "DaemonSet with a node selector."});
   if (others.empty())
     findings.push_back(
-        {Level::Fine, fmt::format("{} nodes that koordlet can run on", state.nodes.size()), ""});
+        {Level::Fine, fmt::format("koordlet supports {} nodes", state.nodes.size()), ""});
 }
 
 void checkCgroups(const ClusterState& state, std::vector<Finding>& findings) {
@@ -71,20 +73,19 @@ void checkCgroups(const ClusterState& state, std::vector<Finding>& findings) {
   if (!old.empty())
     findings.push_back(
         {Level::Warning,
-         fmt::format("{} of {} nodes that were asked have cgroups of version 1, as {}", old.size(),
-                     state.cgroups.size(), old.front()),
-         "Memory QoS and what looks at pressure need version 2; the rest works, where "
-         "the kernel has it. `koordlet doctor` on a node says what is missing there."});
+         fmt::format("{} of {} nodes that were checked have cgroups of version 1, for example {}",
+                     old.size(), state.cgroups.size(), old.front()),
+         "Memory QoS and pressure metrics need version 2; the rest works if the kernel supports "
+         "it. `koordlet doctor` on a node reports what is missing there."});
   if (!silent.empty())
-    findings.push_back(
-        {Level::Warning,
-         fmt::format("{} of {} kubelets do not report their cgroups, as {}", silent.size(),
-                     state.cgroups.size(), silent.front()),
-         "It takes the verb get on nodes/proxy. `koordlet doctor` on a node says it, "
-         "too."});
+    findings.push_back({Level::Warning,
+                        fmt::format("{} of {} kubelets do not report their cgroups, for example {}",
+                                    silent.size(), state.cgroups.size(), silent.front()),
+                        "This needs the verb get on nodes/proxy. `koordlet doctor` on a node also "
+                        "reports the cgroups."});
   for (const auto& [driver, count] : driven)
     findings.push_back(
-        {Level::Fine, fmt::format("{} nodes whose cgroups are made by {}", count, driver), ""});
+        {Level::Fine, fmt::format("{} nodes with cgroup driver {}", count, driver), ""});
 }
 
 template <class Configurations>
@@ -103,11 +104,10 @@ void checkHooks(const Configurations& configurations, std::vector<Finding>& find
       if (pods && fails && !scoped)
         findings.push_back(
             {Level::Warning,
-             fmt::format("the webhook {} of {} has a say in all pods, and pods wait for it",
+             fmt::format("the webhook {} of {} applies to all pods, and its failurePolicy is Fail",
                          hook.name, configuration.metadata.name),
-             "While it does not answer, Koordinator's own pods cannot start either. Leave the "
-             "namespace "
-             "koordinator-system out of its namespaceSelector."});
+             "While it does not respond, Koordinator's own pods cannot start either. Exclude the "
+             "namespace koordinator-system in its namespaceSelector."});
     }
 }
 
@@ -119,9 +119,8 @@ void checkExistingInstallation(const ClusterState& state, std::vector<Finding>& 
     if (known != ours.end() && known->second != priorityClass.value)
       findings.push_back(
           {Level::Problem,
-           fmt::format("PriorityClass {} is there with value {}", known->first,
-                       priorityClass.value),
-           fmt::format("Koordinator's has {}, and values cannot be changed: delete it first.",
+           fmt::format("PriorityClass {} exists with value {}", known->first, priorityClass.value),
+           fmt::format("Koordinator's value is {}, and values are immutable: delete it first.",
                        known->second)});
   }
   for (const auto& crd : state.crds) {
@@ -135,9 +134,9 @@ void checkExistingInstallation(const ClusterState& state, std::vector<Finding>& 
         });
     // Koordinator's CRDs have no status subresource, those of scheduler-plugins do.
     if (group == "scheduling.sigs.k8s.io" && hasStatus)
-      findings.push_back(
-          {Level::Warning, fmt::format("{} is there from scheduler-plugins", name),
-           "Koordinator's has the same fields; installing replaces the definition, objects stay."});
+      findings.push_back({Level::Warning, fmt::format("{} is installed by scheduler-plugins", name),
+                          "Koordinator's definition has the same fields; installation replaces the "
+                          "definition and keeps the objects."});
   }
 }
 
@@ -147,14 +146,14 @@ void checkUpstream(const ClusterState& state, std::vector<Finding>& findings) {
     if (lease.metadata.name.starts_with("koord"))
       found.insert(
           fmt::format("lease {} of {}", lease.metadata.name,
-                      lease.spec.holderIdentity.empty() ? "nobody" : lease.spec.holderIdentity));
+                      lease.spec.holderIdentity.empty() ? "no holder" : lease.spec.holderIdentity));
   for (const auto& configuration : state.mutating)
     if (configuration.metadata.name == "koordinator-mutating-webhook-configuration")
       found.insert("webhooks");
   if (found.empty()) return;
   findings.push_back(
-      {Level::Fine, fmt::format("Koordinator is here already ({})", fmt::join(found, ", ")),
-       "Installing takes over its objects, leases and webhooks; see docs/upgrade.md."});
+      {Level::Fine, fmt::format("Koordinator is already installed ({})", fmt::join(found, ", ")),
+       "Installation takes over its objects, leases and webhooks; see docs/upgrade.md."});
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ Result<std::string> urlOf(const std::string& component, const std::string& given
       if (const auto url = cluster::componentUrl(folder.string(), name); !url.empty()) return url;
   }
   return fail(ErrorCode::NotFound,
-              fmt::format("--{}: there is no 'koordctl up' {} whose {} could be asked: "
-                          "give its address, for one in a cluster by way of kubectl port-forward",
+              fmt::format("--{}: no 'koordctl up' {} has a {} to query: give its address, for a "
+                          "cluster through kubectl port-forward",
                           component.substr(component.find('-') + 1),
                           choice.files.empty()
                               ? std::string("running on its default data folder")
@@ -161,7 +161,7 @@ class Explainer {
     }
     if (!latest)
       co_return fail(ErrorCode::NotFound,
-                     fmt::format("no PodMigrationJob is about pod {}", options_.name));
+                     fmt::format("no PodMigrationJob names pod {}", options_.name));
     co_return *latest;
   }
 
@@ -203,7 +203,7 @@ class Explainer {
     auto resources = co_await askingManager;
     if (!resources) {
       if (!cpus) co_return fail(std::move(resources.error()));
-      std::fprintf(stderr, "koordctl: nothing of batch and mid resources: %s\n",
+      std::fprintf(stderr, "koordctl: no batch and mid resources: %s\n",
                    resources.error().message.c_str());
       co_return cpus;
     }
@@ -232,11 +232,10 @@ class Explainer {
       answer = co_await asking;
       if (answer || !unknownPath_) co_return answer;
     }
-    co_return fail(
-        ErrorCode::NotFound,
-        fmt::format("koord-scheduler at {} has no answer to this: the plugin {} is not in its "
-                    "configuration, or it is of another version",
-                    url_, subject.plugin));
+    co_return fail(ErrorCode::NotFound,
+                   fmt::format("koord-scheduler at {} cannot explain this: the plugin {} is not in "
+                               "its configuration, or its version differs",
+                               url_, subject.plugin));
   }
 
   // Adds the answers of plugins. A scheduler without them has no answer, which is not an error.
@@ -281,11 +280,10 @@ class Explainer {
     if (!lease) co_return fail(explainFailure(choice_, std::move(lease.error())));
     const auto* certificate = api::findIn(lease->metadata.annotations, kube::kServingCertificate);
     if (!certificate)
-      co_return fail(
-          ErrorCode::NotFound,
-          fmt::format("the lease {} does not say which certificate its holder has: it is "
-                      "not a koord-scheduler with a --secure-port",
-                      key.toString()));
+      co_return fail(ErrorCode::NotFound,
+                     fmt::format("the lease {} does not name the certificate of its holder: it is "
+                                 "not a koord-scheduler with a --secure-port",
+                                 key.toString()));
     auto tls = std::make_shared<net::TlsConfig>();
     tls->caPem = *certificate;
     tls->serverName = kube::kServingName;
@@ -330,7 +328,8 @@ class Explainer {
     if (!pod) co_return fail(std::move(pod.error()).within(options_.file));
     auto config = loadChoice(choice_);
     if (!config) {
-      std::fprintf(stderr, "koordctl: no API server to ask what webhooks would change: %s\n",
+      std::fprintf(stderr,
+                   "koordctl: the changes by webhooks are unknown without an API server: %s\n",
                    explainFailure(choice_, config.error()).message.c_str());
       co_return pod;
     }

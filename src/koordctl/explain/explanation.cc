@@ -33,8 +33,8 @@ void addVerdicts(std::string& out, const json::value& answer) {
       out += fmt::format("\n{}\n", message);
     return;
   }
-  out += fmt::format("\nAs things stand, {} of {} nodes can take it.\n",
-                     scalar(at(answer, "feasibleNodes")), total);
+  out +=
+      fmt::format("\nIt fits on {} of {} nodes now.\n", scalar(at(answer, "feasibleNodes")), total);
   if (const auto& rejections = arrayAt(answer, "rejections"); !rejections.empty()) {
     std::vector<Row> rows{{"NODES", "REJECTED BY", "BECAUSE", "FOR EXAMPLE"}};
     for (const auto& rejection : rejections)
@@ -49,8 +49,9 @@ void addVerdicts(std::string& out, const json::value& answer) {
       for (const auto& [resource, amount] : amounts->get_object())
         missing += fmt::format("{}{} {}", missing.empty() ? "" : ", ", scalar(&amount),
                                std::string_view(resource.data(), resource.size()));
-    out += fmt::format("\nIt would fit on {} with {} less, or with as much freed there.\n",
-                       textAt(*miss, "node"), missing);
+    out += fmt::format(
+        "\nIt would fit on {} if it requested {} less, or if that much were freed there.\n",
+        textAt(*miss, "node"), missing);
   }
 }
 
@@ -58,8 +59,8 @@ void addVerdicts(std::string& out, const json::value& answer) {
 void addNearly(std::string& out, const json::value& answer) {
   const auto& nearly = arrayAt(answer, "butForOne");
   if (nearly.empty()) return;
-  out += "\nThese nodes would take it but for one thing\n";
-  std::vector<Row> rows{{"NODES", "BUT FOR", "BECAUSE", "FOR EXAMPLE", "WHAT WOULD HELP THERE"}};
+  out += "\nNodes that fail only one check\n";
+  std::vector<Row> rows{{"NODES", "REJECTED BY", "BECAUSE", "FOR EXAMPLE", "WHAT WOULD HELP"}};
   for (const auto& entry : nearly)
     rows.push_back({scalar(at(entry, "count")), std::string(textAt(entry, "plugin")),
                     joined(arrayAt(entry, "reasons")), joined(arrayAt(entry, "nodes"), 1),

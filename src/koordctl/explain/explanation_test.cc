@@ -33,8 +33,8 @@ As things stand, 0 of 5 nodes can take it.
 
 It would fit on b with 500m cpu, 1Gi memory less, or with as much freed there.
 
-These nodes would take it but for one thing
-  NODES  BUT FOR          BECAUSE                               FOR EXAMPLE  WHAT WOULD HELP THERE
+Nodes that fail only one check
+  NODES  REJECTED BY          BECAUSE                               FOR EXAMPLE  WHAT WOULD HELP
   1      TaintToleration  node(s) had untolerated taint {k: v}  e            tolerate k=v:NoSchedule
 
 What was decided

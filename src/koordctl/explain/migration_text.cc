@@ -35,18 +35,19 @@ std::string podText(const json::value& job) {
 std::string whyText(const json::value& job) {
   const auto trigger = annotation(job, "koordinator.sh/evict-trigger");
   const auto reason = annotation(job, "koordinator.sh/evict-reason");
-  if (trigger.empty() && reason.empty()) return "made by hand";
+  if (trigger.empty() && reason.empty()) return "created by a user";
   if (trigger.empty() || reason.empty()) return trigger + reason;
   return fmt::format("{}: {}", trigger, reason);
 }
 
 std::string planText(const json::value& job) {
   const auto node = ours(job, "planned-node");
-  if (node.empty()) return "the new node is not known";
+  if (node.empty()) return "the new node is unknown";
   std::string text = "node " + node;
   if (const auto by = ours(job, "planned-by"); !by.empty()) text += ", as " + by + " said";
   if (const auto avoid = ours(job, "avoid-nodes"); !avoid.empty())
-    text += "; not on " + avoid + ", which its workload left lately or which takes no more for now";
+    text +=
+        "; not on " + avoid + ", which its workload left recently or which takes no more pods now";
   return text;
 }
 
@@ -54,7 +55,7 @@ std::string landedText(const json::value& job) {
   const auto node = textAt(job, "status", "nodeName");
   const auto pod = textAt(job, "status", "podRef", "name");
   if (node.empty() && pod.empty()) return {};
-  if (pod.empty()) return fmt::format("room is held on node {}", node);
+  if (pod.empty()) return fmt::format("reserved on node {}", node);
   return fmt::format("pod {}/{} on node {}", textAt(job, "status", "podRef", "namespace"), pod,
                      node);
 }
@@ -62,7 +63,7 @@ std::string landedText(const json::value& job) {
 std::string reservationLine(const json::value& job, const json::value* reservation) {
   const auto name = textAt(job, "spec", "reservationOptions", "reservationRef", "name");
   if (name.empty()) return {};
-  if (!reservation || reservation->is_null()) return fmt::format("{}, which is gone", name);
+  if (!reservation || reservation->is_null()) return fmt::format("{}, which was deleted", name);
   const auto phase = textAt(*reservation, "status", "phase");
   return fmt::format("{}, {}", name, phase.empty() ? "Pending" : phase);
 }
@@ -131,7 +132,7 @@ std::string migrationText(const json::value& answer) {
                       ttl.empty() ? "" : fmt::format(", within {}", ttl)));
   addLine(out, "Room", reservationLine(job, find(answer, "reservation")));
   if (const auto size = ours(job, "moves-together-size"); !size.empty())
-    addLine(out, "Gang", fmt::format("moves with its gang, {} pods in all", size));
+    addLine(out, "Gang", fmt::format("migrates with its gang of {} pods", size));
   addSteps(out, job);
   addEvents(out, answer);
   return out;

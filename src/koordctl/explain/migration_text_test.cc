@@ -31,7 +31,7 @@ TEST(MigrationText, tells_from_where_to_where_why_and_how_far) {
   for (const char* line :
        {"Migration  j\n", "State      Running, Evicting\n", "           Pod evicted\n",
         "Pod        shop/web-0, on node n1\n", "Because    LowNodeLoad: node is overutilized\n",
-        "Planned    node n2, as koord-scheduler said\n", "Landed     room is held on node n2\n",
+        "Planned    node n2, as koord-scheduler said\n", "Landed     reserved on node n2\n",
         "Mode       ReservationFirst, within 5m0s\n", "Room       r, Available\n"})
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_LT(text.find("first"), text.find("then"));
@@ -42,8 +42,8 @@ TEST(MigrationText, says_so_where_little_is_known) {
   const std::string text = shown(
       R"({"job": {"metadata": {"name": "j"}, "spec": {"podRef": {"namespace": "a", "name": "b"}}}})");
   EXPECT_THAT(text, HasSubstr("State      Pending\n"));
-  EXPECT_THAT(text, HasSubstr("Because    made by hand\n"));
-  EXPECT_THAT(text, HasSubstr("Planned    the new node is not known\n"));
+  EXPECT_THAT(text, HasSubstr("Because    created by a user\n"));
+  EXPECT_THAT(text, HasSubstr("Planned    the new node is unknown\n"));
   EXPECT_THAT(text, Not(HasSubstr("Steps")));
   EXPECT_THAT(shown("[]"), HasSubstr("State"));
 }

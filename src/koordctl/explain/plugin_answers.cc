@@ -257,7 +257,7 @@ void addPodQuota(std::string& out, const json::value& answer) {
   if (name.empty()) return;
   out += fmt::format("\nQuota  {}\n", name);
   const auto full = textAt(*facts, "fullAt");
-  if (!full.empty()) out += fmt::format("It has to wait for quota {}.\n", full);
+  if (!full.empty()) out += fmt::format("It waits for quota {}.\n", full);
   if (const auto message = textAt(*facts, "message"); !message.empty())
     addParagraph(out, "  ", message);
   const auto* quota = at(answer, "quota");
@@ -359,7 +359,7 @@ std::string gangText(const json::value& answer) {
   addMembers(out, "pending", at(answer, "pendingChildren"));
   const auto* satisfied = at(answer, "onceResourceSatisfied");
   if (satisfied && *satisfied == true)
-    addParagraph(out, "", "It has been complete once; pods that come later need not wait.");
+    addParagraph(out, "", "The gang was complete before; later pods do not wait.");
   addGroups(out, answer);
   return out;
 }

@@ -93,7 +93,7 @@ Needs  3 pods at a time, of 4 in all
 Group  with shop/ps, shop/train
        1 pod waiting to be bound: shop/a
        2 pods pending: shop/b, shop/c
-It has been complete once; pods that come later need not wait.
+The gang was complete before; later pods do not wait.
 )");
 }
 
@@ -143,7 +143,7 @@ TEST(PluginAnswersTest, AQuotaIsToldWithAllLevelsAboveIt) {
   const std::string text = quotaText(*parseJson(R"({"name": "team-a", "levels": [
       {"name": "team-a", "parentName": "org", "used": {"cpu": "8"}, "max": {"cpu": "8"},
        "full": ["cpu: uses 8 of 8"],
-       "arithmetic": ["cpu: org has 20 for 2 quotas; their mins take 10 and lend 0; 10 are dealt out by weight"]},
+       "arithmetic": ["cpu: org has 20 for 2 quotas; their mins take 10 and lend 0; 10 are distributed by weight"]},
       {"name": "org", "used": {"cpu": "9"}, "max": {"cpu": "20"}, "full": [], "arithmetic": []}],
     "pods": {"assigned": 1, "waiting": 3}, "problems": [],
     "biggestUsers": [{"pod": "shop/a", "quota": "team-a", "priority": 5,

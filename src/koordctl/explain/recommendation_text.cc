@@ -44,7 +44,7 @@ std::string recommendationText(const json::value& answer) {
                                 scalar(at(answer, "pods")));
   if (const auto problem = textAt(answer, "problem"); !problem.empty())
     addParagraph(out, "", problem);
-  if (containers.empty()) return out + "No report of koordlet had any of its pods yet.\n";
+  if (containers.empty()) return out + "No report of koordlet has contained its pods yet.\n";
   const auto* requests = at(answer, "requests");
   std::vector<Row> rows{
       {"CONTAINER", "", "ASKS FOR", "AT LEAST", "TARGET", "AT MOST", "MEDIAN", "95 %", "MOST"}};
@@ -56,15 +56,14 @@ std::string recommendationText(const json::value& answer) {
   addTable(out, rows);
   out += "\n";
   for (const auto& container : containers)
-    addParagraph(
-        out, "  ",
-        fmt::format("{}: {} samples from {} to {}, worth {:.2f} days", textAt(container, "name"),
-                    scalar(at(container, "samples")), textAt(container, "since"),
-                    textAt(container, "until"), amountAt(container, "confidence")));
-  addParagraph(
-      out, "  ",
-      "The target is 1.10 x what suffices 95 % of the time for CPU and 98 % for memory, which "
-      "cannot be throttled. The bounds close in as days pass.");
+    addParagraph(out, "  ",
+                 fmt::format("{}: {} samples from {} to {}, which count as {:.2f} days",
+                             textAt(container, "name"), scalar(at(container, "samples")),
+                             textAt(container, "since"), textAt(container, "until"),
+                             amountAt(container, "confidence")));
+  addParagraph(out, "  ",
+               "The target is 1.10 x the 95th percentile of CPU usage and the 98th of memory "
+               "usage. The bounds narrow with each day of samples.");
   return out;
 }
 

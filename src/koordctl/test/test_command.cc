@@ -40,7 +40,7 @@ Result<> clusterAnswers(const std::string& kubeconfig) {
   TaskGroup tasks;
   tasks.spawn(ask(environment->get(), &answer));
   if (!(*environment)->advanceUntil([&] { return answer.has_value(); }, kAnswerLimit))
-    return fail(ErrorCode::Timeout, "the API server does not answer");
+    return fail(ErrorCode::Timeout, "the API server does not respond");
   if (!*answer) return fail(std::move(answer->error()));
   return {};
 }
@@ -86,7 +86,7 @@ void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string pro
   flags::Command& test = commands.add("test", "Run scenarios (chainsaw-test.yaml) and report");
   test.arguments = "[DIR...]";
   test.details =
-      "DIR are folders that hold scenarios somewhere below, or files; default: this folder.\n"
+      "DIR are folders with scenarios at any depth, or files; default: the current folder.\n"
       "Without --kubeconfig each scenario gets a cluster of its own: on virtual time, in this "
       "process,\n"
       "or in real time when it runs scripts or commands. The exit status is 0 when all passed, 1 "
@@ -94,7 +94,7 @@ void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string pro
       "failed, 2 when nothing could be run.";
   flags::FlagSet& set = test.flags;
   set.text("kubeconfig", options.kubeconfig,
-           "Run on this cluster instead; \"\" takes $KUBECONFIG, that of 'koordctl up', or "
+           "Run on this cluster; \"\" means $KUBECONFIG, that of 'koordctl up', or "
            "~/.kube/config");
   set.integer("parallel", options.parallel, "How many scenarios run at once").within(1, 256);
   set.text("junit", options.junitFile, "Write the results as JUnit XML");
@@ -103,10 +103,10 @@ void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string pro
   set.text("filter", options.filter,
            "Only scenarios whose folder/name matches this regular expression");
   set.boolean("fail-fast", options.failFast, "Start no scenario after one has failed");
-  set.boolean("list", options.list, "Print the names and run nothing");
-  set.boolean("verbose", options.verbose, "Show every operation, also of scenarios that pass");
+  set.boolean("list", options.list, "Print the names of scenarios and run none");
+  set.boolean("verbose", options.verbose, "Show every operation, also of passed scenarios");
   set.text("log-file", flags.logFile,
-           "Write what the components of clusters on virtual time log to this file");
+           "Write the logs of components of clusters on virtual time to this file");
   set.integer("seed", flags.seed, "Seed of the clusters on virtual time");
   const std::pair<const char*, Duration*> timeouts[] = {
       {"apply", &flags.applyTimeout},     {"assert", &flags.assertTimeout},
@@ -114,7 +114,7 @@ void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string pro
       {"error", &flags.errorTimeout},     {"exec", &flags.execTimeout}};
   for (const auto& [name, value] : timeouts)
     set.duration(std::string(name) + "-timeout", *value,
-                 std::string("How long ") + name + " may take where a scenario does not say");
+                 std::string("How long ") + name + " may take unless the scenario sets it");
   test.run = [&flags, &set, program = std::move(program)](const auto& paths) {
     if (!paths.empty()) flags.options.paths = paths;
     flags.options.useCluster = set.given("kubeconfig");

@@ -120,7 +120,7 @@ Result<> UpProcess::awaitReady() {
     if (got <= 0) {
       const auto errors = readFile(folder_ + "/stderr");
       return fail(ErrorCode::Unavailable, fmt::format("koordctl up is not ready: {}",
-                                                      errors ? *errors : "it said nothing"));
+                                                      errors ? *errors : "it wrote no output"));
     }
     said.append(buffer, static_cast<std::size_t>(got));
   }

@@ -323,7 +323,7 @@ Task<void> Agent::findDriver() {
   const SteadyTime start = executor_.steadyNow();
   while (!host_.detectDriver()) {
     if (executor_.steadyNow() - start >= kDriverPatience) {
-      log::warn("neither kubepods cgroups nor a kubelet after {}s: assuming cgroup driver {}",
+      log::warn("found neither kubepods cgroups nor kubelet after {}s: assuming cgroup driver {}",
                 std::chrono::duration_cast<std::chrono::seconds>(kDriverPatience).count(),
                 nameOf(host_.driver));
       co_return;
@@ -414,17 +414,18 @@ Task<void> Agent::every(Duration interval, std::function<void()> round) {
 
 void Agent::loadHistory() {
   if (auto made = makeDirs(options_.historyDir, 0755); !made)
-    log::warn("the node's history is not kept over restarts: {}", made.error().message);
+    log::warn("the node's metric history is not kept over restarts: {}", made.error().message);
   const auto loaded = koordlet::loadHistory(cache_, fileOf("node-history"), executor_.wallNow());
   if (!loaded && loaded.error().code != ErrorCode::NotFound)
-    log::warn("the node's history cannot be read and starts empty: {}", loaded.error().message);
+    log::warn("the node's metric history cannot be read and starts empty: {}",
+              loaded.error().message);
 }
 
 void Agent::saveHistory() {
   const auto saved = koordlet::saveHistory(cache_, fileOf("node-history"));
   const std::string problem = saved ? "" : saved.error().message;
   if (!problem.empty() && problem != historyProblem_)
-    log::warn("the node's history is not kept over restarts: {}", problem);
+    log::warn("the node's metric history is not kept over restarts: {}", problem);
   historyProblem_ = problem;
 }
 
@@ -450,7 +451,7 @@ std::string Agent::externalText() {
 std::optional<ProdForecast> Agent::forecast() const {
   const auto prod = prediction_.prod();
   if (!prod) {
-    log::v(4, "prod reclaimable not known: {}", prod.error().message);
+    log::v(4, "the reclaimable resources of prod pods are unknown: {}", prod.error().message);
     return std::nullopt;
   }
   return ProdForecast{prod->reclaimable.milli, prod->reclaimable.bytes, prod->peak.milli,
@@ -461,7 +462,7 @@ std::string Agent::notReady() const {
   if (!states_.node())
     return fmt::format("the Node object {} has not been seen", options_.nodeName);
   if (!states_.podsSynced()) return "pods not listed: " + poller_.lastError();
-  if (options_.collectInterval >= 1s && !collector_.ready()) return "nothing was measured yet";
+  if (options_.collectInterval >= 1s && !collector_.ready()) return "no samples yet";
   return {};
 }
 

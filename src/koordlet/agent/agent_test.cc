@@ -617,7 +617,7 @@ TEST_P(AgentTest, ARestartedAgentGoesOnFromWhatTheKernelHas) {
     second(6, 4);
     EXPECT_EQ(beCpus().size(), 4);
   }
-  EXPECT_THAT(textAt(qos(), "cpuSuppress", "reason"), HasSubstr("best effort may use 3.9"));
+  EXPECT_THAT(textAt(qos(), "cpuSuppress", "reason"), HasSubstr("BE pods may use 3.9"));
 }
 
 TEST_P(AgentTest, WithoutNodeSloNothingIsTouchedButMeasuringGoesOn) {
@@ -635,7 +635,7 @@ TEST_P(AgentTest, TheReportSaysWhatIsOffAndWhy) {
   const auto lines = agent_->report();
   EXPECT_THAT(lines, testing::Contains(HasSubstr("cgroup driver cgroupfs")));
   EXPECT_THAT(lines, testing::Contains(HasSubstr("resctrl: off")));
-  EXPECT_THAT(lines, testing::Contains(HasSubstr("RdtResctrl is on and does nothing")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("RdtResctrl is enabled but has no effect")));
   EXPECT_THAT(lines, testing::Contains(HasSubstr("no socket of containerd")));
 }
 

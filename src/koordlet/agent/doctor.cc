@@ -27,7 +27,7 @@ class Report {
     if (has) {
       passed(fmt::format("{} works on this machine", gate));
     } else {
-      off(fmt::format("{} is on and does nothing: {}", gate, has.error().message));
+      off(fmt::format("{} is enabled but has no effect: {}", gate, has.error().message));
     }
   }
   std::vector<Finding> take() { return std::move(findings_); }
@@ -58,7 +58,7 @@ Result<> hasPressure(const Host& host) {
 void examineHost(const Host& host, Report& report) {
   report.passed(host.layout.describe());
   if (host.driverSource.empty()) {
-    report.off("cgroup driver not known yet: waiting for kubelet's first cgroup");
+    report.off("unknown cgroup driver: waiting for kubelet's first cgroup");
   } else {
     report.passed(fmt::format("cgroup driver {}: {}", nameOf(host.driver), host.driverSource));
   }
@@ -66,21 +66,21 @@ void examineHost(const Host& host, Report& report) {
     report.passed(
         fmt::format("{} CPUs: {}", host.topology->count(), host.topology->all().toString()));
   } else {
-    report.off("CPUs could not be read: CPU suppress by cpuset is off");
+    report.off("cannot read the CPUs: CPU suppression by cpuset is off");
   }
   for (const auto subsystem :
        {Subsystem::Cpu, Subsystem::Cpuacct, Subsystem::Cpuset, Subsystem::Memory})
     if (!host.layout.has(subsystem))
-      report.off(
-          fmt::format("cgroup controller {} is missing: what needs it is off", nameOf(subsystem)));
+      report.off(fmt::format("cgroup controller {} is missing: features that need it are off",
+                             nameOf(subsystem)));
   for (const auto& capability : probeCapabilities(host))
     report.passed(fmt::format("{}: {} ({})", capability.name, capability.present ? "found" : "off",
                               capability.detail));
   const auto kubelet = readCpuManagerState(host.dirs);
   if (kubelet && kubelet->isStatic())
     report.passed(
-        fmt::format("kubelet's CPU manager is static, {} pods own CPUs: best effort gets "
-                    "none of them, only containers are narrowed",
+        fmt::format("kubelet's CPU manager is static and {} pods have exclusive CPUs: BE pods get "
+                    "none of them; koordlet narrows only cpusets of containers",
                     kubelet->owned.size()));
 }
 
@@ -98,11 +98,11 @@ std::vector<Finding> examine(const Host& host, const AgentOptions& options) {
     if (options.gates.enabled(gate) && !options.gates.enabled("CPICollector") &&
         !options.gates.enabled("PSICollector"))
       report.off(fmt::format(
-          "{} is on and does nothing: neither CPICollector nor PSICollector is on", gate));
+          "{} is enabled but has no effect: neither CPICollector nor PSICollector is on", gate));
   if (options.collectInterval < 1s)
-    report.off("collect-res-used-interval is below 1s: nothing is measured, no QoS strategy runs");
+    report.off("collect-res-used-interval is below 1s: no usage samples, no QoS strategy runs");
   if (const auto missing = options.gates.missingRequested(); !missing.empty())
-    report.off(fmt::format("not in this version, therefore off: {}", fmt::join(missing, ", ")));
+    report.off(fmt::format("not in this version, so off: {}", fmt::join(missing, ", ")));
   const auto runtimes = findRuntimes(host.dirs, options.runtimes);
   for (const auto& runtime : runtimes)
     report.passed(fmt::format("container runtime {}: {}", runtime.scheme, runtime.socket));
@@ -119,9 +119,9 @@ std::string doctorText(const std::vector<Finding>& findings) {
   for (const auto& finding : findings)
     text += fmt::format("{:4}{}\n", finding.passed ? "ok" : "off", finding.text);
   const auto off = std::ranges::count(findings, false, &Finding::passed);
-  text += off == 0 ? "Everything that is switched on works here.\n"
-                   : fmt::format("{} thing{} that should work here {} off.\n", off,
-                                 off == 1 ? "" : "s", off == 1 ? "is" : "are");
+  text += off == 0 ? "All enabled features work here.\n"
+                   : fmt::format("{} enabled feature{} {} off here.\n", off, off == 1 ? "" : "s",
+                                 off == 1 ? "is" : "are");
   return text;
 }
 

@@ -17,12 +17,11 @@ Task<Finding> queryPods(DoctorSources sources, api::Node node) {
   auto watching = kube::list<api::Pod>(*sources.api, "", "", "spec.nodeName=" + node.metadata.name);
   const auto watched = co_await watching;
   if (watched)
-    co_return Finding{
-        false, fmt::format("kubelet does not list its pods, so they are watched at the API server "
-                           "({} now) and seen a little later: {}",
-                           watched->items.size(), pods.error().message)};
+    co_return Finding{false, fmt::format("kubelet does not list its pods, so koordlet watches them "
+                                         "at the API server ({} now), with a delay: {}",
+                                         watched->items.size(), pods.error().message)};
   co_return Finding{false, fmt::format("neither kubelet nor the API server lists the node's pods: "
-                                       "none is protected or held. {}. {}",
+                                       "no QoS strategy applies. {}. {}",
                                        pods.error().message, watched.error().message)};
 }
 
@@ -30,10 +29,10 @@ Task<Finding> queryConfig(DoctorSources sources, api::Node node) {
   auto asking = sources.config->config(node);
   const auto config = co_await asking;
   if (!config)
-    co_return Finding{false,
-                      fmt::format("kubelet does not tell its configuration: NodeResourceTopology "
-                                  "has what its CPU manager wrote down, and no topology policy: {}",
-                                  config.error().message)};
+    co_return Finding{
+        false, fmt::format("kubelet does not serve its configuration: NodeResourceTopology uses "
+                           "the state file of its CPU manager and has no topology policy: {}",
+                           config.error().message)};
   co_return Finding{true,
                     fmt::format("kubelet's configuration: CPU manager {}, topology manager {}",
                                 textAt(*config, "kubeletconfig", "cpuManagerPolicy"),
@@ -54,7 +53,7 @@ Task<std::vector<Finding>> examineCluster(DoctorSources sources, std::string nod
                             nodeName, node.error().message)});
     co_return findings;
   }
-  findings.push_back({true, fmt::format("Node {} is known to the API server", nodeName)});
+  findings.push_back({true, fmt::format("Node {} exists", nodeName)});
   auto askingPods = queryPods(sources, *node);
   auto pods = co_await askingPods;
   findings.push_back(std::move(pods));
@@ -66,11 +65,12 @@ Task<std::vector<Finding>> examineCluster(DoctorSources sources, std::string nod
   auto reading = kube::get<api::NodeSLO>(*sources.api, key);
   const auto slo = co_await reading;
   if (slo) {
-    findings.push_back({true, fmt::format("NodeSLO {} says what is enforced", nodeName)});
+    findings.push_back({true, fmt::format("NodeSLO {} has the strategies", nodeName)});
   } else {
-    findings.push_back({false, fmt::format("without a NodeSLO, which koord-manager makes, nothing "
-                                           "is enforced: {}",
-                                           slo.error().message)});
+    findings.push_back(
+        {false,
+         fmt::format("no strategy applies without a NodeSLO, which koord-manager creates: {}",
+                     slo.error().message)});
   }
   co_return findings;
 }

@@ -51,9 +51,9 @@ class DoctorTest : public testing::Test {
 
 TEST_F(DoctorTest, WhoAnswersIsFine) {
   EXPECT_THAT(said(),
-              ElementsAre("ok Node n1 is known to the API server", "ok kubelet lists 0 pods",
+              ElementsAre("ok Node n1 exists", "ok kubelet lists 0 pods",
                           "ok kubelet's configuration: CPU manager static, topology manager none",
-                          "ok NodeSLO n1 says what is enforced"));
+                          "ok NodeSLO n1 has the strategies"));
 }
 
 TEST_F(DoctorTest, OfARefusalItSaysWhatIsDoneInstead) {
@@ -61,11 +61,11 @@ TEST_F(DoctorTest, OfARefusalItSaysWhatIsDoneInstead) {
   config_.answer = fail(ErrorCode::Forbidden, "GET /configz: status 403");
   denied_ = {"nodeslos"};
   EXPECT_THAT(said(),
-              ElementsAre("ok Node n1 is known to the API server",
-                          HasSubstr("off kubelet does not list its pods, so they are watched at "
-                                    "the API server (1 now) and seen a little later: connection"),
-                          HasSubstr("off kubelet does not tell its configuration"),
-                          HasSubstr("off without a NodeSLO, which koord-manager makes")));
+              ElementsAre("ok Node n1 exists",
+                          HasSubstr("off kubelet does not list its pods, so koordlet watches them "
+                                    "at the API server (1 now), with a delay: connection"),
+                          HasSubstr("off kubelet does not serve its configuration"),
+                          HasSubstr("off no strategy applies without a NodeSLO")));
   denied_ = {"pods"};
   EXPECT_THAT(said()[1], HasSubstr("off neither kubelet nor the API server lists the node's pods"));
 }

@@ -128,7 +128,7 @@ void EventLog::flush(WallTime now) {
   if (waiting_.empty()) return;
   const auto done = write(now);
   const std::string problem = done ? "" : done.error().message;
-  if (!problem.empty() && problem != problem_) log::warn("events are not kept: {}", problem);
+  if (!problem.empty() && problem != problem_) log::warn("cannot store events: {}", problem);
   problem_ = problem;
 }
 

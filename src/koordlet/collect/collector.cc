@@ -109,7 +109,7 @@ void Collector::refreshCpuInfo() {
   if (topology) {
     host_.topology = *std::move(topology);
   } else {
-    log::warn("CPUs not read, the last known stay: {}", topology.error().message);
+    log::warn("cannot read the CPUs, the last known stay in use: {}", topology.error().message);
   }
 }
 

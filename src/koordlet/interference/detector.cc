@@ -48,11 +48,10 @@ std::string applicationOf(const api::Pod& pod) {
 
 std::string Interference::reason() const {
   return cause == "cpi"
-             ? fmt::format("{:.2f} cycles per instruction, normal are {:.2f} (deviation {:.2f})",
-                           value, normal, deviation)
-             : fmt::format(
-                   "waits for {} {:.1f}% of the time, normal are {:.1f}% (deviation {:.1f})", cause,
-                   value, normal, deviation);
+             ? fmt::format("{:.2f} cycles per instruction, mean {:.2f} (deviation {:.2f})", value,
+                           normal, deviation)
+             : fmt::format("waits for {} {:.1f}% of the time, mean {:.1f}% (deviation {:.1f})",
+                           cause, value, normal, deviation);
 }
 
 InterferenceDetector::InterferenceDetector(const Clock& clock, const States& states,

@@ -64,7 +64,7 @@ TEST_F(InterferenceTest, AVerdictNeedsABaselineAndThreeBadMinutes) {
   EXPECT_EQ(found.pod, "web-a");
   EXPECT_EQ(found.application, "d/web");
   EXPECT_EQ(found.cause, "cpi");
-  EXPECT_THAT(found.reason(), HasSubstr("2.00 cycles per instruction, normal are 1."));
+  EXPECT_THAT(found.reason(), HasSubstr("2.00 cycles per instruction, mean 1."));
   EXPECT_EQ(audit_.entries().back().after, "cpi");
   EXPECT_THAT(toJson(detector_.extensionOf("a")), HasSubstr("cycles per instruction"));
   EXPECT_TRUE(detector_.extensionOf("b").is_null());

@@ -79,8 +79,8 @@ struct Metrics::Impl {
       counter(internal, "pod_eviction", "Number of eviction launched by koordlet");
   Family<Counter>& evictionDetails =
       counter(internal, "pod_eviction_detail", "evict detail launched by koordlet");
-  Family<Counter>& evictionFailures =
-      counter(internal, "pod_eviction_failed", "evictions that the API refused, by its reason");
+  Family<Counter>& evictionFailures = counter(
+      internal, "pod_eviction_failed", "evictions that the API server refused, by its reason");
   Family<Gauge>& usedCpu =
       gauge(internal, "node_used_cpu_cores", "number of cpu cores used by node in realtime");
   Family<Gauge>& usedMemory =
@@ -101,8 +101,9 @@ struct Metrics::Impl {
                 "time duration of invocations of runtime hook reconciler plugins");
   Family<Gauge>& nri =
       gauge(internal, "nri_connected", "whether the container runtime has koordlet as a plugin");
-  Family<Counter>& nriReconnections = counter(
-      internal, "nri_reconnections", "how often the container runtime took the plugin again");
+  Family<Counter>& nriReconnections =
+      counter(internal, "nri_reconnections",
+              "how often the plugin registered again with the container runtime");
   Family<Counter>& nriEvents =
       counter(internal, "nri_events", "calls of the container runtime that were answered");
   bool nriKnown = false;  // true after the first connection
@@ -152,8 +153,9 @@ struct Metrics::Impl {
             "whether the node's annotation of the CPU normalization ratio cannot be read");
   Family<Gauge>& oomScores =
       gauge(internal, "container_oom_score_adj", "the oom_score_adj of the container's processes");
-  Family<Counter>& fights = counter(internal, "resource_fights",
-                                    "values left alone because others kept changing them back");
+  Family<Counter>& fights =
+      counter(internal, "resource_fights",
+              "values that koordlet stopped writing because another program kept reverting them");
   Family<Gauge>& allocatable = gauge(external, "node_resource_allocatable",
                                      "the node allocatable of resources updated by koordinator");
   Family<Gauge>& containerCpi =
@@ -165,9 +167,9 @@ struct Metrics::Impl {
                                    "bytes of the last-level cache that the QoS class has");
   Family<Gauge>& bandwidth = gauge(external, "resctrl_memory_bandwidth",
                                    "bytes per second that the QoS class moves to and from memory");
-  Family<Gauge>& interferences =
-      gauge(external, "container_interference",
-            "containers that suffer from their neighbours: how far above normal the cause is");
+  Family<Gauge>& interferences = gauge(
+      external, "container_interference",
+      "containers with interference by other containers: deviation of the cause from its mean");
   Family<Gauge>& requests =
       gauge(external, "container_resource_requests", "the container requests of resources");
   Family<Gauge>& limits =

@@ -36,7 +36,7 @@ std::optional<Error> errorIn(const nlmsghdr* message) {
   const std::string_view payload(static_cast<const char*>(mnl_nlmsg_get_payload(message)),
                                  mnl_nlmsg_get_payload_len(message));
   const auto error = readAs<nlmsgerr>(payload);
-  if (!error) return Error{ErrorCode::Io, "the kernel's answer is too short", {}};
+  if (!error) return Error{ErrorCode::Io, "the kernel's reply is too short", {}};
   if (error->error == 0) return std::nullopt;
   const int number = -error->error;
   std::string said = std::strerror(number);
@@ -196,12 +196,12 @@ Result<Socket::Reply> Socket::receive(std::uint32_t first, std::uint32_t last) {
       const int number = errno;
       if (number == EINTR) continue;
       if (number == EAGAIN && lost) return fail(*std::move(lost));
-      if (number == EAGAIN) return fail(ErrorCode::Timeout, "the kernel does not answer");
+      if (number == EAGAIN) return fail(ErrorCode::Timeout, "the kernel does not respond");
       if (number != ENOSPC && number != ENOBUFS)
         return fail(errnoError("receive from netlink", number));
       // libmnl reports MSG_TRUNC as ENOSPC. The rest must be read, because the kernel does not
       // begin another list before.
-      lost = errnoError("part of the kernel's answer was lost", number);
+      lost = errnoError("a part of the kernel's reply was lost", number);
       continue;
     }
     int left = static_cast<int>(received);

@@ -51,7 +51,7 @@ std::vector<ResourceDevices> devicesAllocatedTo(const PodView& pod) {
 Result<std::string> withAllocatedDevices(std::string_view reply, const DevicesOf& devicesOf) {
   podresources::ListPodResourcesResponse response;
   if (!response.ParseFromArray(reply.data(), static_cast<int>(reply.size())))
-    return fail(ErrorCode::Invalid, "kubelet's answer is not a message about pods' resources");
+    return fail(ErrorCode::Invalid, "kubelet's reply is not a message of pod resources");
   bool changed = false;
   for (auto& pod : *response.mutable_pod_resources()) {
     if (pod.containers().empty()) continue;

@@ -30,7 +30,8 @@ std::string completed(std::string reply, const States& states) {
         return std::vector<ResourceDevices>();
       });
   if (result) return *std::move(result);
-  log::v(4, "resources of pods are reported without our devices: {}", result.error().message);
+  log::v(4, "resources of pods are reported without koordlet's devices: {}",
+         result.error().message);
   return reply;
 }
 

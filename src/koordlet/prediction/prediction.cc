@@ -197,8 +197,8 @@ std::string Prediction::fileOf(std::string_view key) const {
 
 void Prediction::restoreFile(const std::string& name, const std::set<std::string>& known) {
   const std::string path = fileOf(name);
-  std::string why = name.ends_with(kTemporarySuffix) ? "half written" : "";
-  if (why.empty() && !known.contains(name)) why = "of no pod that is here";
+  std::string why = name.ends_with(kTemporarySuffix) ? "incomplete" : "";
+  if (why.empty() && !known.contains(name)) why = "its pod is not on this node";
   if (why.empty()) {
     const auto text = readFile(path);
     const auto document = text ? parseJson(*text) : Result<json::value>(fail(text.error()));
@@ -214,13 +214,13 @@ void Prediction::restoreFile(const std::string& name, const std::set<std::string
       return;
     }
   }
-  log::info("what was learnt in {} is dropped: {}", path, why);
+  log::info("deleted the model {}: {}", path, why);
   ::unlink(path.c_str());
 }
 
 void Prediction::restore() {
   if (auto made = makeDirs(options_.directory, 0755); !made)
-    log::warn("what is learnt is not kept over restarts: {}", made.error().message);
+    log::warn("models are not kept over restarts: {}", made.error().message);
   std::set<std::string> known = {std::string(prediction::kNodeKey),
                                  std::string(prediction::kSystemKey)};
   for (const auto priorityClass : prediction::kPriorityClasses)
@@ -252,8 +252,7 @@ void Prediction::save() {
     if (!written) problem = written.error().message;
     model.saved = now;
   }
-  if (!problem.empty() && saveProblem_.empty())
-    log::warn("what was learnt is not kept: {}", problem);
+  if (!problem.empty() && saveProblem_.empty()) log::warn("cannot write the model: {}", problem);
   if (!oldest.empty()) saveProblem_ = problem;
 }
 

@@ -50,7 +50,7 @@ Result<Forecast> forecastByClass(const std::vector<PodDemand>& pods, const PeakO
   for (const std::string& key : {std::string(kSystemKey), keyOf(model::PriorityClass::Prod),
                                  keyOf(model::PriorityClass::None)}) {
     const auto peak = peakOf(key);
-    if (!peak) return fail(ErrorCode::NotFound, fmt::format("nothing was learnt of {} yet", key));
+    if (!peak) return fail(ErrorCode::NotFound, fmt::format("no model of {} yet", key));
     sum = sum + *peak;
   }
   const Amount peak = withMargin(sum, options);

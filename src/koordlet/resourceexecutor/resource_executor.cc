@@ -142,11 +142,13 @@ bool ResourceExecutor::isInConflict(const CgroupValue& update, CgroupVersion ver
     log::warn("{} of {}: another program keeps changing {} to {}; koordlet keeps writing it",
               contest.file, update.dir, contest.ours, contest.theirs);
   } else {
-    log::warn("{} of {}: another program keeps changing {} to {}; left alone for {} minutes",
-              contest.file, update.dir, contest.ours, contest.theirs, minutes);
-    audit_.add(
-        {clock_.wallNow(), contest.dir, contest.file, contest.theirs, contest.theirs,
-         fmt::format("{}: left alone, others keep changing {} back", update.reason, contest.ours)});
+    log::warn(
+        "{} of {}: another program keeps changing {} to {}; koordlet does not write it for {} "
+        "minutes",
+        contest.file, update.dir, contest.ours, contest.theirs, minutes);
+    audit_.add({clock_.wallNow(), contest.dir, contest.file, contest.theirs, contest.theirs,
+                fmt::format("{}: not written, another program keeps reverting {}", update.reason,
+                            contest.ours)});
   }
   if (onConflict_) onConflict_(contest.file, update.dir);
   return !insists;

@@ -96,9 +96,10 @@ net::HttpServer::Handler makeHandler(ServiceViews given) {
                   sendEvents(*views, request, *to);
                 });
   router->add("", "/", [](const net::RoutedRequest&, const ResponderPtr& to) {
-    net::sendText(*to, 404,
-                  "not found; there are /metrics, /internal-metrics, /external-metrics, /healthz, "
-                  "/livez, /readyz, /configz, /version, /apis/v1/qos and /apis/v1/audit\n");
+    net::sendText(
+        *to, 404,
+        "not found; the paths are /metrics, /internal-metrics, /external-metrics, /healthz, "
+        "/livez, /readyz, /configz, /version, /apis/v1/qos and /apis/v1/audit\n");
   });
   return [router](net::ServerRequest request, ResponderPtr responder) {
     router->handle(std::move(request), std::move(responder));

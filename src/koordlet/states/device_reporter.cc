@@ -61,7 +61,7 @@ void DeviceReporter::start() {
 
 void DeviceReporter::logProblems(const std::vector<std::string>& problems) {
   for (const auto& problem : problems)
-    if (loggedProblems_.insert(problem).second) log::warn("device left out: {}", problem);
+    if (loggedProblems_.insert(problem).second) log::warn("device skipped: {}", problem);
   std::erase_if(loggedProblems_, [&](const std::string& one) {
     return std::ranges::find(problems, one) == problems.end();
   });

@@ -51,7 +51,7 @@ void NamedApplications::save() {
   for (const auto& [dir, passes] : passes_) text += dir + "\n";
   const auto written = replaceFile(file_, text);
   if (!written && saved_)
-    log::warn("host applications are not remembered over restarts: {}", written.error().message);
+    log::warn("host applications are not kept over restarts: {}", written.error().message);
   saved_ = written.has_value();
 }
 

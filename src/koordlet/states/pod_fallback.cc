@@ -40,7 +40,7 @@ Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> PodFallback::list(
 }
 
 void PodFallback::watch(const api::Node& node, const Error& why) {
-  log::warn("kubelet does not list its pods, so they are watched at the API server: {}",
+  log::warn("kubelet does not list its pods, so koordlet watches them at the API server: {}",
             why.message);
   watched_ = std::make_unique<kube::Informer<api::Pod>>(
       api_, executor_, kube::WatchScope{"", "", "spec.nodeName=" + node.metadata.name},

@@ -83,7 +83,7 @@ bool PodPoller::completeList(Pods& pods) {
     lastError_.clear();
     return true;
   }
-  lastError_ = pods.empty() ? "kubelet lists no pods, but there are cgroups of pods that run"
+  lastError_ = pods.empty() ? "kubelet lists no pods, but cgroups of running pods exist"
                             : "kubelet lists static pods only, but other pods run";
   const SteadyTime now = executor_.steadyNow();
   if (!incompleteSince_) {

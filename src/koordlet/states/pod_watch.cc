@@ -80,7 +80,7 @@ void PodWatch::watch(const std::string& dir, DirWatcher::Interest interest) {
   const auto watching = watcher_.watch(dir, interest);
   const bool gone = !watching && watching.error().code == ErrorCode::NotFound;
   if (watching || gone) return;
-  if (problem_.empty()) log::warn("new pods are seen late: {}", watching.error().message);
+  if (problem_.empty()) log::warn("new pods are detected late: {}", watching.error().message);
   problem_ = watching.error().message;
 }
 
@@ -177,7 +177,7 @@ Task<void> PodWatch::ask() {
     auto listing = runtime_->list();
     const auto containers = co_await listing;
     if (!containers) {
-      log::v(4, "kubelet is asked for new containers: {}", containers.error().message);
+      log::v(4, "polling kubelet for new containers: {}", containers.error().message);
       poller_.request();
       pollKubelet();
     } else if (!learn(*containers)) {

@@ -18,11 +18,10 @@ constexpr unsigned long kThread = 0, kThreadGroup = 1;
 Result<> call(unsigned long command, int pid, unsigned long scope, std::uint64_t* cookie) {
   if (::prctl(kCoreSched, command, pid, scope, cookie) == 0) return {};
   const int problem = errno;
-  if (problem == ESRCH) return fail(ErrorCode::NotFound, fmt::format("process {} is gone", pid));
+  if (problem == ESRCH) return fail(ErrorCode::NotFound, fmt::format("process {} has ended", pid));
   if (problem == EINVAL || problem == ENODEV)
     return fail(ErrorCode::Unavailable,
-                "the kernel has no core scheduling, or the CPU one thread "
-                "a core");
+                "the kernel does not support core scheduling, or the CPU has one thread per core");
   return fail(errnoError(fmt::format("core scheduling of process {}", pid), problem));
 }
 

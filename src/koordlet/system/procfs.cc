@@ -157,7 +157,7 @@ Result<MemInfo> readMemInfo(const std::string& procRoot, std::string& text) {
   });
   if (found != 3)
     return fail(ErrorCode::Invalid,
-                fmt::format("{}: MemTotal, MemFree and MemAvailable are not all there", path));
+                fmt::format("{}: MemTotal, MemFree or MemAvailable is missing", path));
   return info;
 }
 

@@ -214,7 +214,7 @@ Result<bool> makeGroup(const HostDirs& dirs, const std::string& group) {
   const std::string dir = rootDir(dirs) + group;
   if (::mkdir(dir.c_str(), 0755) == 0) return true;
   if (errno == EEXIST) return false;
-  return fail(errnoError("make the resctrl group " + dir, errno));
+  return fail(errnoError("create the resctrl group " + dir, errno));
 }
 
 Result<std::set<int>> readTasks(const std::string& path) {

@@ -84,7 +84,7 @@ Result<> writeOnce(const std::string& path, std::string_view text, int flag) {
         fileError(fmt::format("write '{}' to", text), path, errnum == ESRCH ? ENOENT : errnum));
   if (static_cast<std::size_t>(n) != text.size())
     return fail(ErrorCode::Io,
-                fmt::format("write '{}' to {}: only {} bytes were taken", text, path, n));
+                fmt::format("write '{}' to {}: only {} bytes were written", text, path, n));
   return {};
 }
 

@@ -99,7 +99,7 @@ Result<CpuSet> takeByTopology(const CpuTopology& topology, const CpuSet& availab
   if (count <= 0) return CpuSet{};
   if (count > available.size())
     return fail(ErrorCode::Invalid,
-                fmt::format("{} CPUs were asked for, {} are there", count, available.size()));
+                fmt::format("{} CPUs were requested, {} are available", count, available.size()));
   return Taking(topology, available, count).take();
 }
 

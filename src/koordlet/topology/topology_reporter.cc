@@ -77,8 +77,8 @@ bool TopologyReporter::refuses(const Error& error) {
   if (now - *refusedSince_ < kPatience) return false;
   if (!configAt_)
     log::warn(
-        "kubelet does not tell its configuration, NodeResourceTopology {} goes by what its CPU "
-        "manager wrote down: {}",
+        "kubelet does not serve its configuration, NodeResourceTopology {} uses the state file of "
+        "its CPU manager: {}",
         options_.nodeName, error.message);
   return true;
 }
@@ -86,7 +86,7 @@ bool TopologyReporter::refuses(const Error& error) {
 Task<Result<>> TopologyReporter::report() {
   const auto node = states_.node();
   if (!node || !states_.podsSynced() || !host_.topology)
-    co_return fail(ErrorCode::Unavailable, "node, pods or CPUs are not known yet");
+    co_return fail(ErrorCode::Unavailable, "the node, pods or CPUs are not known yet");
   auto refreshing = refreshKubelet(*node);
   const auto refreshed = co_await refreshing;
   if (!refreshed) co_return fail(refreshed.error());

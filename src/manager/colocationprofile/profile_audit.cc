@@ -86,7 +86,7 @@ void ProfileAudit::readProfiles() {
         if (told != broken_.end() && told->second == error.message) return;
         events_.record(kube::referenceTo(api::ClusterColocationProfile::kType, profile.metadata),
                        "Warning", "UnreadableSelector",
-                       error.message + ": this profile is applied to nothing");
+                       error.message + ": this profile is not applied to any pod");
       });
   broken_ = std::move(broken);
 }
@@ -120,10 +120,10 @@ void ProfileAudit::remember(const api::Pod& pod, std::vector<std::string> missed
   count(missed, 1);
   events_.record(
       kube::referenceTo(api::Pod::kType, pod.metadata), "Warning", "AdmittedWithoutProfile",
-      fmt::format("bears nothing of ClusterColocationProfile {}, which is for this pod: it was "
-                  "admitted while koord-manager's webhook did not answer, or before the labels "
-                  "were there; recreate the pod",
-                  fmt::join(missed, ", ")));
+      fmt::format(
+          "the pod lacks ClusterColocationProfile {}, which selects it: it was admitted while "
+          "koord-manager's webhook did not respond, or before it matched; recreate the pod",
+          fmt::join(missed, ", ")));
   missed_[pod.metadata.uid] = std::move(missed);
 }
 

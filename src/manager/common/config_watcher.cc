@@ -25,7 +25,7 @@ ConfigWatcher::ConfigWatcher(kube::Api& api, Executor& executor, kube::EventReco
                         [this](const auto& gone) { deleted(*gone); }});
   informer_.onSynced([this] {
     if (informer_.size() == 0) {
-      log::warn("there is no ConfigMap {}: defaults are in force, co-location is off",
+      log::warn("ConfigMap {} does not exist: the defaults are in force, co-location is off",
                 key_.toString());
       update(nullptr);
     }
@@ -39,7 +39,7 @@ ConfigWatcher::~ConfigWatcher() {
 void ConfigWatcher::deleted(const api::ConfigMap& configMap) {
   if (configMap.metadata.name != key_.name) return;
   const std::string message = fmt::format(
-      "ConfigMap {} is gone: its values stay in force for {} s, then the defaults are, and "
+      "ConfigMap {} was deleted: its values stay in force for {} s, then the defaults, and "
       "co-location is off",
       key_.toString(), kReplacing.count());
   log::warn("{}", message);

@@ -53,10 +53,10 @@ struct Metrics::Families {
                        "Shared weight of an elastic quota by resource");
   Family<Counter>& binding =
       net::counterFamily(internal, "koord_manager_webhook_binding_admission_decisions_total",
-                         "Decisions on who may bind a pod");
-  Family<Gauge>& withoutProfile =
-      net::gaugeFamily(internal, "koord_manager_pods_without_profile",
-                       "Pods that were admitted without the ClusterColocationProfile for them");
+                         "Decisions of the binding webhook");
+  Family<Gauge>& withoutProfile = net::gaugeFamily(
+      internal, "koord_manager_pods_without_profile",
+      "Pods that were admitted without a ClusterColocationProfile that selects them");
   Gauge& leader = net::gaugeFamily(process, "koordinator_manager_is_leader",
                                    "1 when this process runs the controllers")
                       .Add({});

@@ -81,7 +81,7 @@ CpuMemory batchAllocatable(const NodeView& view) {
 std::string explainBatchCpu(const NodeView& view) {
   const auto& status = view.metric.status;
   if (!status.updateTime || !status.nodeMetric)
-    return "nothing is known of the usage yet, koordlet has not reported";
+    return "unknown usage: koordlet has not reported yet";
   if (metricIsStale(view))
     return fmt::format(
         "the last report of koordlet is {} old, more than degradeTimeMinutes {}",

@@ -225,9 +225,9 @@ bool NodeResourceController::enabledFor(const model::ColocationStrategy& strateg
 
 Result<json::value> NodeResourceController::explain(const std::string& name) const {
   const auto node = nodes_.get({"", name});
-  if (!node) return fail(ErrorCode::NotFound, fmt::format("there is no node {}", name));
+  if (!node) return fail(ErrorCode::NotFound, fmt::format("node {} does not exist", name));
   if (!config_.colocation().available())
-    return fail(ErrorCode::Unavailable, "colocation-config could not be read yet");
+    return fail(ErrorCode::Unavailable, "colocation-config is not read yet");
   const auto metric = nodeMetrics_.get({"", name});
   const auto strategy = config_.colocation().strategyOf(node->metadata);
   const auto device = devices_.get({"", name});

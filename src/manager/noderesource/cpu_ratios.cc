@@ -56,7 +56,7 @@ Result<double> normalizationOf(const NodeView& view) {
   if (!enabled) return fail(enabled.error());
   if (!*enabled) return 1.0;
   if (!view.topology)
-    return fail(ErrorCode::NotFound, "there is no NodeResourceTopology to know its CPUs from");
+    return fail(ErrorCode::NotFound, "no NodeResourceTopology that reports its CPUs");
   const auto* text = api::findIn(view.topology->metadata.annotations, kAnnotationCpuBasicInfo);
   const std::string field =
       fmt::format("NodeResourceTopology: metadata.annotations[{}]", kAnnotationCpuBasicInfo);
@@ -68,8 +68,7 @@ Result<double> normalizationOf(const NodeView& view) {
   if (!ratio)
     return fail(
         ErrorCode::NotFound,
-        fmt::format("cpu-normalization-config: there is no ratio for CPU {}, and no default",
-                    cpu->cpuModel));
+        fmt::format("cpu-normalization-config: no ratio for CPU {} and no default", cpu->cpuModel));
   if (*ratio < kLeast || *ratio > kMost)
     return fail(
         ErrorCode::Invalid,

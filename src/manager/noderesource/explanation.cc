@@ -81,7 +81,7 @@ json::array largestPods(const NodeView& view, const Side& side,
     const Quantity& added = (part.*amount).*side.amount;
     if (!added.isZero())
       pods.emplace_back(added, pod ? api::keyOf(pod->metadata).toString()
-                                   : std::string("a pod that was measured and is gone"));
+                                   : std::string("a deleted pod with usage in the last report"));
   });
   count = pods.size();
   std::ranges::sort(pods, [](const auto& a, const auto& b) {
@@ -125,7 +125,7 @@ void addBatchLimits(Terms& terms, const NodeView& view, const ResourceTable& tab
     if (side.native == model::kCpu) amount = Quantity::ofMilli(amount.value());
     others.*side.amount = amount;
     terms.add("-", others, "others",
-              fmt::format("taken by other systems (Node: annotation {})",
+              fmt::format("used by other systems (Node: annotation {})",
                           model::kAnnotationThirdPartyAllocations));
   }
 }
@@ -146,23 +146,23 @@ json::array explainBatch(const NodeView& view, const ResourceTable& table, const
     terms.add("-", batch.inputs.reserved, "reserved",
               fmt::format("Node: status.capacity - status.allocatable, or the annotation {}",
                           model::kAnnotationNodeReservation));
-    addServices(terms, view, side, "asked for by services", &HighPriorityUsage::request, services,
+    addServices(terms, view, side, "requested by services", &HighPriorityUsage::request, services,
                 "their requests; strategy: memoryCalculatePolicy request");
   } else {
     terms.add("-", batch.systemMax, "system",
               systemSource(side, batch.inputs.systemUsed, batch.inputs.reserved));
     if (isPolicy(policy, "maxUsageRequest")) {
-      addServices(terms, view, side, "used or asked for by services",
+      addServices(terms, view, side, "used or requested by services",
                   &HighPriorityUsage::maxUsageRequest, services,
                   fmt::format("the larger of both, pod by pod; strategy: {}CalculatePolicy "
                               "maxUsageRequest",
                               side.prefix));
     } else {
       addServices(terms, view, side, "used by services", &HighPriorityUsage::used, services,
-                  "NodeMetric: status.podsMetric; what is not measured counts with its request");
+                  "NodeMetric: status.podsMetric; pods without usage count with their requests");
     }
   }
-  terms.add("least", "0", "none", "no formula goes below");
+  terms.add("least", "0", "none", "the minimum of every formula");
   addBatchLimits(terms, view, table, side, batch);
   return terms.take();
 }
@@ -205,7 +205,7 @@ json::array explainMid(const NodeView& view, const Side& side) {
 std::string whyNot(const NodeView& view, bool enabled) {
   if (!enabled)
     return "co-location is off for this node: colocation-config of the ConfigMap "
-           "slo-controller-config says enable false, or the node's strategy does";
+           "slo-controller-config has enable: false, or the node's strategy has";
   const auto& status = view.metric.status;
   if (!status.updateTime || !status.nodeMetric)
     return "koordlet has not reported: the NodeMetric has no status";
@@ -224,7 +224,7 @@ json::object explainResource(const NodeView& view, const ResourceTable& table, b
   if (offered != view.node.status.allocatable.end()) entry["onNode"] = offered->second.toString();
   const auto item = table.find(name);
   if (item == table.end()) {
-    entry["note"] = "it is not computed: its plugin is off (--noderesource-plugins), or it failed";
+    entry["note"] = "not computed: its plugin is disabled (--noderesource-plugins) or failed";
     return entry;
   }
   if (item->second.reset) {
@@ -241,9 +241,8 @@ json::object explainResource(const NodeView& view, const ResourceTable& table, b
   entry["terms"] = batch ? explainBatch(view, table, side) : explainMid(view, side);
   if (!entry.contains("onNode") || entry["onNode"] != entry["value"])
     entry["note"] = fmt::format(
-        "not written to the node yet: that happens with the next report of koordlet, and changes "
-        "of "
-        "less than {:g}% (resourceDiffThreshold) wait up to {} s (updateTimeThresholdSeconds)",
+        "not written to the node yet: the next report of koordlet triggers the write, and changes "
+        "of less than {:g}% (resourceDiffThreshold) wait up to {} s (updateTimeThresholdSeconds)",
         view.strategy.resourceDiffThreshold.value_or(0.1) * 100,
         view.strategy.updateTimeThresholdSeconds.value_or(300));
   return entry;

@@ -132,7 +132,7 @@ void RecommenderController::take(const RecommendationPtr& recommendation) {
   forgetWindows(key);
   if (!retargeted) {
     if (auto read = readSaved(*recommendation, record.models, record.known); !read) {
-      log::warn("Recommendation {}: {}; it starts to learn again", key.toString(),
+      log::warn("Recommendation {}: {}; its model starts again", key.toString(),
                 read.error().message);
       record.models.clear();
     } else {
@@ -339,7 +339,8 @@ Task<Result<>> RecommenderController::save(api::ObjectKey key) {
 Result<json::value> RecommenderController::explain(const api::ObjectKey& key) const {
   const auto found = records_.find(key);
   if (found == records_.end())
-    return fail(ErrorCode::NotFound, fmt::format("there is no Recommendation {}", key.toString()));
+    return fail(ErrorCode::NotFound,
+                fmt::format("Recommendation {} does not exist", key.toString()));
   const Record& record = found->second;
   std::map<std::string, const ContainerModel*> models;
   for (const auto& [name, model] : record.models)

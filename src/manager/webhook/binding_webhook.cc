@@ -94,8 +94,8 @@ Task<Verdict> BindingWebhook::validate(api::AdmissionRequest request) {
   auto reading = podOf(key);
   const auto found = co_await reading;
   if (!found) {
-    log::v(3, "binding of pod {}: it cannot be read, so it is allowed: {}", key.toString(),
-           found.error().message);
+    log::v(3, "binding of pod {}: cannot read the pod, so the binding is allowed: {}",
+           key.toString(), found.error().message);
     co_return allow();
   }
   const auto& pod = *found;

@@ -235,9 +235,8 @@ void CertificateController::reportUnserved(const std::string& where, const json:
   logged = std::move(unserved);
   for (const auto& entry : logged)
     log::warn(
-        "{} asks for the webhook {}, which is left out: this koord-manager does not serve it, for "
-        "it "
-        "is not in this version or its feature gate is off",
+        "{} names the webhook {}, which is skipped: this koord-manager does not serve it, because "
+        "this version lacks it or its feature gate is off",
         where, entry);
 }
 

@@ -78,7 +78,7 @@ Result<> setPriorityClass(std::string_view name, const PriorityClassLookup& look
   const api::PriorityClass* priorityClass = lookup(name);
   if (!priorityClass)
     return fail(ErrorCode::NotFound,
-                fmt::format("spec.priorityClassName: there is no PriorityClass {}", name));
+                fmt::format("spec.priorityClassName: PriorityClass {} does not exist", name));
   spec["priorityClassName"] = textValue(name);
   spec["priority"] = priorityClass->value;
   if (priorityClass->preemptionPolicy) {

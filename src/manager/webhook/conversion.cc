@@ -12,10 +12,9 @@ std::string why(const json::value& object, std::string_view desired) {
   const std::string_view kind = textAt(object, "kind");
   const std::string_view version = textAt(object, "apiVersion");
   if (version == desired)
-    return fmt::format("{} {} is of that version already", kind,
-                       textAt(object, "metadata", "name"));
-  return fmt::format("there is no conversion of {} from {} to {}: it has one version", kind,
-                     version, desired);
+    return fmt::format("{} {} already has that version", kind, textAt(object, "metadata", "name"));
+  return fmt::format("cannot convert {} from {} to {}: it has only one version", kind, version,
+                     desired);
 }
 
 json::string jsonText(std::string_view value) {

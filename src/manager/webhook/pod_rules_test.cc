@@ -277,8 +277,9 @@ TEST_F(Profiles, WhatIsMissingOrWrongIsNamed) {
   const auto missing =
       apply(profile(R"({"metadata":{"name":"p"},"spec":{"priorityClassName":"gold"}})"), target);
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().message,
-            "ClusterColocationProfile p: spec.priorityClassName: there is no PriorityClass gold");
+  EXPECT_EQ(
+      missing.error().message,
+      "ClusterColocationProfile p: spec.priorityClassName: PriorityClass gold does not exist");
   const auto odd =
       apply(profile(R"({"metadata":{"name":"p"},"spec":{"probability":"half"}})"), target);
   ASSERT_FALSE(odd);

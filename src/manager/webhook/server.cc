@@ -52,7 +52,7 @@ void WebhookServer::serve(net::ServerRequest request, std::shared_ptr<net::Respo
   const auto handler = handlers_.find(path);
   if (handler == handlers_.end()) return responder->respond(404, kText, "404 page not found\n");
   if (request.method != "POST")
-    return responder->respond(405, kText, "an AdmissionReview is expected by POST\n");
+    return responder->respond(405, kText, "expected a POST with an AdmissionReview\n");
   tasks_.spawn(net::runHandler("POST " + path, responder,
                                answer(&handler->second, std::move(request.body), responder)));
 }

@@ -67,7 +67,7 @@ TEST(WebhookServer, AnswersReviewsOverTlsThatItsAuthorityVouchesFor) {
                                  testing::HasSubstr("AdmissionReview")),
                   testing::StartsWith("404"),
                   testing::AllOf(testing::StartsWith("200"), testing::HasSubstr(R"("uid":"7")"),
-                                 testing::HasSubstr("no conversion of NodeSLO")),
+                                 testing::HasSubstr("cannot convert NodeSLO")),
                   testing::AllOf(testing::StartsWith("400"), testing::HasSubstr("request"))));
 }
 

@@ -262,11 +262,10 @@ TEST_F(CertificateTest, EntriesThatNobodyServesAreToldOnceAndWhenTheyChange) {
     return testing::internal::GetCapturedStderr();
   };
   std::unique_ptr<CertificateController> c;
-  EXPECT_THAT(
-      warnings([&] { c = controller(); }),
-      testing::HasSubstr(
-          "MutatingWebhookConfiguration koordinator-mutating-webhook-configuration asks for "
-          "the webhook mutate-something.koordinator.sh, path /mutate-something, which"));
+  EXPECT_THAT(warnings([&] { c = controller(); }),
+              testing::HasSubstr(
+                  "MutatingWebhookConfiguration koordinator-mutating-webhook-configuration names "
+                  "the webhook mutate-something.koordinator.sh, path /mutate-something, which"));
   EXPECT_THAT(warnings([&] { loop_.advance(5min); }), testing::Not(testing::HasSubstr("asks for")));
   const auto changed = warnings([&] {
     put(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration",

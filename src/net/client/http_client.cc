@@ -59,7 +59,7 @@ class Fetch final : public Transfer {
   Take onBody(std::string_view bytes) override {
     if (response_.body.size() + bytes.size() > request().maxResponseBytes) {
       refuseWith({ErrorCode::RequestEntityTooLarge,
-                  fmt::format("{} {}: the answer is larger than {} bytes", request().method,
+                  fmt::format("{} {}: the response is larger than {} bytes", request().method,
                               request().url, request().maxResponseBytes),
                   {}});
       return Take::Refuse;

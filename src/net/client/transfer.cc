@@ -192,7 +192,7 @@ int Transfer::beforeSending(void* self, char*, char*, int, int) {
   const bool onlyReads = method == "GET" || method == "HEAD" || method == "OPTIONS";
   if (++transfer.sendings_ == 1 || onlyReads) return CURL_PREREQFUNC_OK;
   transfer.refuseWith({ErrorCode::Unavailable,
-                       fmt::format("{} {}: the connection broke off before the answer", method,
+                       fmt::format("{} {}: the connection was lost before the response", method,
                                    transfer.request_.url),
                        {}});
   return CURL_PREREQFUNC_ABORT;
@@ -267,7 +267,7 @@ Error Transfer::timedOut() const {
   }
   return requestError(ErrorCode::Timeout,
                       request_.timeout.count() > 0
-                          ? fmt::format("no complete answer within {}", request_.timeout)
+                          ? fmt::format("no complete response within {}", request_.timeout)
                           : fmt::format("nothing was received for {}", request_.idleTimeout));
 }
 
@@ -309,7 +309,7 @@ Error Transfer::errorOf(CURLcode code) const {
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
       return requestError(ErrorCode::Unavailable,
-                          fmt::format("the connection broke off: {}", plainReason(detail)));
+                          fmt::format("the connection was lost: {}", plainReason(detail)));
     default:
       return requestError(ErrorCode::Unavailable, plainReason(detail));
   }

@@ -130,7 +130,7 @@ std::expected<std::optional<std::string>, GrpcStatus> takeGrpcMessage(std::strin
   if (*size > most)
     return std::unexpected(
         GrpcStatus{GrpcCode::ResourceExhausted,
-                   fmt::format("a message of {} bytes; {} are the most", *size, most)});
+                   fmt::format("a message of {} bytes; the limit is {}", *size, most)});
   if (bytes.size() - kGrpcPrefix < *size) return std::nullopt;
   std::string message = bytes.substr(kGrpcPrefix, *size);
   bytes.erase(0, kGrpcPrefix + *size);
@@ -175,7 +175,7 @@ GrpcStatus grpcStatusOf(const Http2Headers& trailers) {
   int code = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), code);
   if (text.empty() || error != std::errc() || stop != text.data() + text.size() || code < 0)
-    return {GrpcCode::Unknown, "the answer ended without a status"};
+    return {GrpcCode::Unknown, "the response ended without a status"};
   return {static_cast<GrpcCode>(code), percentDecode(headerOf(trailers, "grpc-message"))};
 }
 

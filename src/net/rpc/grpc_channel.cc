@@ -31,7 +31,7 @@ Result<> GrpcChannel::connect() {
   // Calls on a connection that takes no new calls fail with it.
   if (session_) {
     session_->close();
-    onLost("the server has gone away");
+    onLost("the server closed the connection");
   }
   session_ = Http2Session::start(loop_, *std::move(socket), Http2Session::Role::Client, *this);
   return {};
@@ -54,7 +54,7 @@ Future<GrpcReply> GrpcChannel::call(const std::string& method, std::string_view 
                                               {"grpc-timeout", formatGrpcTimeout(timeout)}},
                                              false);
   if (stream < 0) {
-    completer.complete(failed(GrpcCode::Unavailable, path_ + ": the connection takes no calls"));
+    completer.complete(failed(GrpcCode::Unavailable, path_ + ": the connection accepts no calls"));
     return std::move(future);
   }
   session_->data(stream, grpcFrame(message), true);
@@ -62,7 +62,7 @@ Future<GrpcReply> GrpcChannel::call(const std::string& method, std::string_view 
     session_->reset(stream, kHttp2Cancel);
     finish(stream,
            failed(GrpcCode::DeadlineExceeded,
-                  fmt::format("{}: no answer within {} ms", path_,
+                  fmt::format("{}: no response within {} ms", path_,
                               std::chrono::ceil<std::chrono::milliseconds>(timeout).count())));
   });
   calls_.emplace(stream, Call{completer, {}, {}, timer});
@@ -84,7 +84,7 @@ void GrpcChannel::onData(std::int32_t stream, std::string_view bytes) {
   if (found->second.body.size() <= kMaxAnswered) return;
   session_->reset(stream, kHttp2Cancel);
   finish(stream, failed(GrpcCode::ResourceExhausted,
-                        fmt::format("the answer has more than {} bytes", kMaxAnswered)));
+                        fmt::format("the response has more than {} bytes", kMaxAnswered)));
 }
 
 void GrpcChannel::onEnd(std::int32_t stream) {
@@ -93,7 +93,7 @@ void GrpcChannel::onEnd(std::int32_t stream) {
 
 void GrpcChannel::onClosed(std::int32_t stream, std::uint32_t code) {
   finish(stream, failed(GrpcCode::Unavailable,
-                        fmt::format("{}: the call was cut with HTTP/2 error {}", path_, code)));
+                        fmt::format("{}: the call was aborted with HTTP/2 error {}", path_, code)));
 }
 
 void GrpcChannel::onLost(const std::string& why) {

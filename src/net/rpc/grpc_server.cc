@@ -22,7 +22,8 @@ const Http2Headers kAnswerHeaders{{":status", "200"}, {"content-type", "applicat
 GrpcAnswer::GrpcAnswer(std::move_only_function<void(GrpcReply)> send) : send_(std::move(send)) {}
 
 GrpcAnswer::~GrpcAnswer() {
-  if (send_) (*this)(std::unexpected(GrpcStatus{GrpcCode::Internal, "the server gave no answer"}));
+  if (send_)
+    (*this)(std::unexpected(GrpcStatus{GrpcCode::Internal, "the server sent no response"}));
 }
 
 void GrpcAnswer::operator()(GrpcReply reply) {
@@ -151,7 +152,7 @@ class GrpcServer::Connection final : public Http2User,
         return end(stream, call,
                    call.body.empty()
                        ? GrpcStatus{}
-                       : GrpcStatus{GrpcCode::InvalidArgument, "the last message is not whole"});
+                       : GrpcStatus{GrpcCode::InvalidArgument, "the last message is incomplete"});
       }
       auto reply = answerOf(*call.conversation, **message);
       if (!reply) return end(stream, call, reply.error());

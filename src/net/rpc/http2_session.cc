@@ -196,7 +196,7 @@ void Http2Session::read() {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0)
-      return lose(size == 0 ? "the other side has closed the connection"
+      return lose(size == 0 ? "the peer closed the connection"
                             : errnoError("read from the socket", errno).message);
     inside_ = true;
     const auto taken =
@@ -204,7 +204,7 @@ void Http2Session::read() {
     inside_ = false;
     if (!socket_) return close();  // the user has closed the session
     if (taken < 0)
-      return lose(fmt::format("the other side does not speak HTTP/2: {}",
+      return lose(fmt::format("the peer does not use HTTP/2: {}",
                               nghttp2_strerror(static_cast<int>(taken))));
     flushSoon();
     if (static_cast<std::size_t>(size) < buffer.size()) return;

@@ -22,14 +22,14 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
     const auto limit = request_.timeout.count() > 0 ? request_.timeout : request_.idleTimeout;
     if (limit.count() > 0) {
       after(limit, [](Exchange& self) {
-        self.close(fail(ErrorCode::Timeout, self.about("no complete answer in time")));
+        self.close(fail(ErrorCode::Timeout, self.about("no complete response in time")));
       });
     }
     const NetworkFaults& faults = network_.faults;
     Random& random = network_.random_;
     if (!network_.handler_ || random.chance(faults.refuse)) return breakOff("connection refused");
     if (random.chance(faults.swallow)) return;
-    if (random.chance(faults.loseRequest)) return breakOff("the connection broke off");
+    if (random.chance(faults.loseRequest)) return breakOff("the connection was lost");
     if (random.chance(faults.overload)) return refuse();
     answered_ = random.chance(faults.loseAnswer) ? 0 : 1;
     const bool repeated = random.chance(faults.repeat);
@@ -100,7 +100,7 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
     network_.open_.erase(shared_from_this());
     for (auto& fn : std::exchange(onLost_, {})) network_.executor_.post(std::move(fn));
   }
-  void breakNow() { close(fail(ErrorCode::Unavailable, about("the connection broke off"))); }
+  void breakNow() { close(fail(ErrorCode::Unavailable, about("the connection was lost"))); }
 
  private:
   template <class Fn>
@@ -131,7 +131,7 @@ class SimNetwork::Exchange : public std::enable_shared_from_this<SimNetwork::Exc
   }
   void finish(bool proper) {
     cut_ = true;
-    if (!proper) return breakOff("the connection broke off");
+    if (!proper) return breakOff("the connection was lost");
     arrive([](Exchange& self) { self.close({}); });
   }
   void refuse() {
@@ -215,7 +215,7 @@ void SimNetwork::Exchange::deliver(int sending) {
         arrived.remote = "simulated";
         network->handler_(std::move(arrived), std::make_shared<SimResponder>(weak, sending));
         const auto self = weak.lock();
-        if (self && self->answered_ == 0) self->breakOff("the connection broke off");
+        if (self && self->answered_ == 0) self->breakOff("the connection was lost");
       });
 }
 

@@ -90,7 +90,7 @@ Task<Verdict> DockerInterceptor::create(DockerCall& call, std::string_view body,
       auto asking = docker_.pod(call.container.podId);
       const auto found = co_await asking;
       if (!found) {
-        log::warn("pod sandbox {} of container {} is not known, and no hooks are called: {}",
+        log::warn("unknown pod sandbox {} of container {}, no hooks are called: {}",
                   call.container.podId, call.target.name, found.error().message);
         co_return Verdict{};
       }

@@ -206,7 +206,7 @@ void DockerRelay::takeAnswers() {
     auto piece = answers_.next();
     if (!piece || (*piece && !call_)) {
       log::warn("docker {}: {}", context_.dockerSocket,
-                piece ? "an answer to no request" : piece.error().message);
+                piece ? "a response without a request" : piece.error().message);
       return closeAll();
     }
     if (!*piece) break;
@@ -303,7 +303,7 @@ void DockerRelay::dockerEnded() {
   }
   context_.metrics.runtimeUnreachable();
   if (call_->answered) return closeAll();
-  refuse(502, context_.dockerSocket + ": the connection was closed before an answer was there");
+  refuse(502, context_.dockerSocket + ": the connection was closed before the response");
 }
 
 void DockerRelay::closeAll() {

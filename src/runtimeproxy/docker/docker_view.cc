@@ -45,7 +45,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
                              .onEmpty = nullptr});
     timer_ = loop_.runAfter(kDockerPatience, [this] {
       timer_ = 0;
-      finish(fail(ErrorCode::Timeout, "no answer in time"));
+      finish(fail(ErrorCode::Timeout, "no response in time"));
     });
     end_->write(fmt::format(
         "GET {} HTTP/1.1\r\nHost: docker\r\nUser-Agent: koordinator\r\nConnection: close\r\n\r\n",
@@ -69,7 +69,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   }
   void ended() {
     if (reader_.untilClose()) return finish(std::move(reply_));
-    finish(fail(ErrorCode::Unavailable, "the connection was closed before the answer's end"));
+    finish(
+        fail(ErrorCode::Unavailable, "the connection was closed before the end of the response"));
   }
   void finish(Result<DockerReply> reply) {
     if (const auto end = std::exchange(end_, nullptr)) end->close();
@@ -114,7 +115,8 @@ Task<Result<std::string>> DockerView::rebuild(Store& store) {
   auto askingList = get("/containers/json?all=1");
   const auto list = co_await askingList;
   if (!list) co_return fail(list.error());
-  if (!list->is_array()) co_return fail(ErrorCode::Invalid, "GET /containers/json: no list");
+  if (!list->is_array())
+    co_return fail(ErrorCode::Invalid, "GET /containers/json: the response is not a list");
   // Sandboxes first: records of containers refer to them.
   std::vector<std::string> sandboxes, containers;
   for (const auto& item : list->get_array()) {
@@ -141,7 +143,7 @@ Task<Result<>> DockerView::learn(std::string id, Store& store) {
   const auto name = kubernetesNameOf(textAt(*found, "Name"));
   const auto* labels = config ? find(*config, "Labels") : nullptr;
   if (!config || !host || !labels || !name)
-    co_return fail(ErrorCode::Invalid, "container " + id + " is not kubelet's");
+    co_return fail(ErrorCode::Invalid, "container " + id + " does not belong to kubelet");
   if (isSandbox(*labels)) {
     auto pod = std::make_shared<PodRecord>();
     pod->info = dockerPod(*name, *config, *host, systemd_);

@@ -126,7 +126,7 @@ Result<std::optional<HttpReader::Piece>> HttpReader::head() {
   // The head is parsed as a whole, so that the result does not depend on how its bytes are split.
   if (buffer_.find(kHeadEnd) == buffer_.npos) {
     if (buffer_.size() > kMaxHead)
-      return fail(ErrorCode::Invalid, "no HTTP/1.1: a head of more than a mebibyte");
+      return fail(ErrorCode::Invalid, "not HTTP/1.1: a header of more than 1 MiB");
     return std::optional<Piece>();
   }
   const bool response = role_ == Role::Response;
@@ -164,7 +164,7 @@ Result<std::optional<HttpReader::Piece>> HttpReader::body() {
   const std::size_t taken = message_->put(buffer_, error);
   if (error && !lacksBytes(error)) return noHttp(error);
   if (taken == 0 && buffer_.size() > kMaxHead)
-    return fail(ErrorCode::Invalid, "no HTTP/1.1: a chunk's size or a trailer without an end");
+    return fail(ErrorCode::Invalid, "not HTTP/1.1: a chunk size or trailer without an end");
   Piece piece{
       Piece::Kind::Body, {}, buffer_.substr(0, taken), std::exchange(message_->content, {})};
   buffer_.erase(0, taken);

@@ -99,7 +99,7 @@ TEST(HttpReader, what_two_readers_could_understand_differently_is_refused) {
        }) {
     for (const std::size_t size : {1000u, 10'000'000u})
       EXPECT_THAT(readAll(Role::Request, odd, size, "").messages,
-                  ::testing::HasSubstr("no HTTP/1.1: "))
+                  ::testing::HasSubstr("not HTTP/1.1: "))
           << odd.substr(0, 80);
   }
 }

@@ -26,7 +26,8 @@ Task<Result<net::HttpResponse>> DirectScheduler::fetch(Executor& executor,
 std::unique_ptr<net::Stream> DirectScheduler::stream(Executor& executor, net::HttpRequest,
                                                      net::StreamSink sink) {
   auto shared = std::make_shared<net::StreamSink>(std::move(sink));
-  executor.post([shared] { shared->onClosed(fail(ErrorCode::Unavailable, "no streams here")); });
+  executor.post(
+      [shared] { shared->onClosed(fail(ErrorCode::Unavailable, "streams are not supported")); });
   return std::make_unique<net::Stream>();
 }
 

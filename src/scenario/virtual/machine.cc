@@ -108,7 +108,7 @@ Result<> readList(const json::value& document, std::string_view name, std::strin
 
 Result<> readFiles(const json::value& document, MachineSpec& spec) {
   if (const auto* files = find(document, "files")) {
-    if (!files->is_object()) return fail(wants("files", "an object of texts by path"));
+    if (!files->is_object()) return fail(wants("files", "an object with string values by path"));
     for (const auto& [path, text] : files->get_object()) {
       if (!text.is_string()) return fail(wants(fmt::format("files[{}]", path), "a text"));
       spec.files.emplace(path, text.get_string());
@@ -155,7 +155,7 @@ json::object seriesByName(std::string_view text, const std::vector<std::string>&
 Result<MachineSpec> machineSpecOf(const api::Node& node, std::string_view annotation) {
   const auto document = parseJson(annotation);
   if (!document) return fail(document.error());
-  if (!document->is_object()) return fail(ErrorCode::Invalid, "a JSON object is wanted");
+  if (!document->is_object()) return fail(ErrorCode::Invalid, "must be a JSON object");
   MachineSpec spec;
   const auto version = cgroupIn(*document);
   if (!version) return fail(version.error());
@@ -394,7 +394,8 @@ Task<void> Machine::publish() {
   auto writing = first ? kube::createObject(api_, api::ConfigMap::kType, key, std::move(object))
                        : kube::updateObject(api_, api::ConfigMap::kType, key, std::move(object));
   const auto written = co_await writing;
-  if (!written) log::error("machine of node {} not shown: {}", key.name, written.error().message);
+  if (!written)
+    log::error("machine of node {} not published: {}", key.name, written.error().message);
 }
 
 }  // namespace koord::scenario

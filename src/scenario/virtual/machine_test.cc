@@ -33,13 +33,13 @@ TEST(MachineSpecTest, EveryMemberMayBeMissing) {
 
 TEST(MachineSpecTest, ErrorsNameTheMember) {
   for (const auto& [annotation, error] : {
-           std::pair(R"([])", "a JSON object is wanted"),
+           std::pair(R"([])", "must be a JSON object"),
            std::pair(R"({"cgroup":"v3"})", "cgroup: v1 or v2"),
            std::pair(R"({"cgroup":2})", "cgroup: v1 or v2"),
            std::pair(R"({"threadsPerCore":0})", "threadsPerCore: a number from 1 to 64"),
            std::pair(R"({"numaNodes":"2"})", "numaNodes: a number from 1 to 64"),
            std::pair(R"({"gates":true})", "gates: a text"),
-           std::pair(R"({"files":["a"]})", "files: an object of texts by path"),
+           std::pair(R"({"files":["a"]})", "files: an object with string values by path"),
            std::pair(R"({"files":{"proc/cpuinfo":1}})", "files[proc/cpuinfo]: a text"),
            std::pair(R"({"show":"proc/a"})", "show: a list of paths"),
            std::pair(R"({"show":[1]})", "show: a list of paths"),

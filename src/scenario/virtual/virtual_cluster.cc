@@ -97,7 +97,7 @@ class VirtualCluster final : public Environment {
   std::vector<std::string> refusals() const override { return refusals_; }
   Task<Result<std::string>> discover(std::string path) override {
     auto document = apiserver::discoveryDocument(server_->registry(), path);
-    if (!document) co_return fail(ErrorCode::NotFound, path + ": there is no such group");
+    if (!document) co_return fail(ErrorCode::NotFound, path + ": unknown group");
     co_return *std::move(document);
   }
   bool advanceUntil(const std::function<bool()>& done, Duration limit) override {
@@ -185,7 +185,7 @@ Result<> VirtualCluster::openServer() {
     return std::make_unique<apiserver::RoleApi>(
         *server_, loop_, apiserver::serviceAccountUser("koordinator-system", component),
         [this](const std::string& why) {
-          log::error("the shipped role does not do: {}", why);
+          log::error("the shipped role is not sufficient: {}", why);
           refusals_.push_back(why);
         },
         roleUses_ ? &(*roleUses_)[component] : nullptr);
@@ -204,7 +204,7 @@ Task<Result<std::string>> VirtualCluster::callWebhook(apiserver::WebhookRequest 
     for (const auto& [served, answer] : webhooks_->handlers())
       if (path.ends_with(served)) handler = &answer;
   if (!handler)
-    co_return fail(ErrorCode::Unavailable, fmt::format("no webhook answers at {}", path));
+    co_return fail(ErrorCode::Unavailable, fmt::format("no webhook responds at {}", path));
   const auto review = manager::readReview(request.body);
   if (!review) co_return fail(review.error());
   auto asking = (*handler)(*review->request);
@@ -302,7 +302,7 @@ Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
   TaskGroup tasks;
   tasks.spawn(createAll(&manifests, &created));
   if (!loop_.advanceUntil([&] { return created.has_value(); }, kStartLimit)) {
-    return fail(ErrorCode::Timeout, "the manifests are not all there");
+    return fail(ErrorCode::Timeout, "some manifests are missing");
   }
   if (!*created) return *created;
   pods_.emplace(*api_, loop_, kube::WatchScope{}, random_.fork());
@@ -323,8 +323,9 @@ Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
            schedulerInformers_->synced() && descheduler_->started();
   };
   if (!loop_.advanceUntil(ready, kStartLimit)) {
-    return fail(ErrorCode::Timeout,
-                "a component cannot read what it needs; are all CRDs among the manifests?");
+    return fail(
+        ErrorCode::Timeout,
+        "a component cannot read the kinds that it needs; do the manifests contain all CRDs?");
   }
   return {};
 }

@@ -48,9 +48,9 @@ void addServing(flags::FlagSet& set, Flags& flags) {
   set.text("address", flags.address, "Address of the plain HTTP endpoints");
   set.integer("port", flags.port, "Port of the plain HTTP endpoints; 0 = off").within(0, 65535);
   kube::addSecureServingFlags(set, flags.secure);
-  set.list("disabled-metrics", flags.disabledMetrics, "Metrics that are not shown");
+  set.list("disabled-metrics", flags.disabledMetrics, "Metrics to disable");
   set.boolean("profiling", flags.profiling,
-              "Serve profiles and /debug/flags; a --config file says it itself");
+              "Serve profiles and /debug/flags; a --config file overrides it");
   set.boolean("contention-profiling", flags.contentionProfiling, "As enableContentionProfiling");
 }
 
@@ -63,24 +63,24 @@ void addDebugging(flags::FlagSet& set, Flags& flags) {
               "Log the scores of this many best nodes for every pod; 0 = none")
       .shortName('s');
   set.boolean("debug-filters", flags.debug.filterFailures,
-              "Log for every pod which plugin rejects which node")
+              "Log every rejection of a node by a plugin")
       .shortName('f');
   set.boolean("debug-diagnosis", flags.debug.diagnosis,
-              "Log a document about every attempt that fails")
+              "Log a diagnosis document of every failed attempt")
       .shortName('d');
   set.boolean("debug-diagnosis-blocking", flags.debug.diagnosisAtOnce,
-              "Write these documents before the next pod is scheduled, not when there is time");
+              "Write these documents before the next pod is scheduled, not in the background");
   set.integer("debug-diagnosis-queue-size", flags.debug.diagnosisQueue,
-              "Documents that may wait to be written; more are dropped")
+              "Number of documents that wait to be written; further ones are dropped")
       .within(0, 1'000'000);
 }
 
 void addAuditor(flags::FlagSet& set, AuditOptions& audit) {
   set.group("Workload auditor");
   set.boolean("enable-workload-auditor", audit.enabled,
-              "Follow every pod and gang until it is placed, with metrics and alerts in the log");
+              "Record the scheduling of every pod and gang, with metrics and alerts in the log");
   set.text("workload-auditor-metric-labels", audit.labelsText,
-           "Labels of its metrics in addition to priority, as metricLabel=podLabelKey, separated "
+           "Labels of these metrics in addition to priority, as metricLabel=podLabelKey, separated "
            "by commas")
       .check([&audit]() -> Result<> {
         auto labels = parseAuditLabels(audit.labelsText);
@@ -89,13 +89,13 @@ void addAuditor(flags::FlagSet& set, AuditOptions& audit) {
         return {};
       });
   set.duration("workload-auditor-victim-reschedule-duration", audit.victimReschedule,
-               "An alert when the next try after the end of the last victim takes longer");
+               "Alert if the next attempt comes later than this after the last victim is deleted");
   set.duration("workload-auditor-victim-deletion-duration", audit.victimDeletion,
-               "An alert when the victims of a preemption take longer to go");
+               "Alert if the victims of a preemption take longer to terminate");
   set.integer("workload-auditor-victim-deleting-retries", audit.victimDeletingRetries,
-              "An alert when more attempts than this find victims still leaving");
+              "Alert if more attempts than this find victims that still terminate");
   set.duration("workload-auditor-scheduling-event-interval", audit.eventInterval,
-               "An alert when nothing happens to a workload that may be tried for longer");
+               "Alert if a schedulable workload has no event for longer");
 }
 
 }  // namespace
@@ -107,12 +107,12 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   set.text("write-config-to", flags.writeConfigTo,
            "Write the configuration in force to this file and exit");
   set.boolean("show-plugins", flags.showPlugins,
-              "Print the order of plugins at every point and exit");
+              "Print the order of plugins at every extension point and exit");
   line.featureGates(flags.gates, "kube");
   set.duration("pod-max-in-unschedulable-pods-duration", flags.maxUnschedulable,
-               "How long a pod waits for an event before it is tried again anyway");
+               "Longest time that a pod waits for an event before it is retried");
   set.duration("scheduler-monitor-period", flags.monitor.period,
-               "How often to look for attempts that take too long")
+               "Interval of checks for attempts that take too long")
       .check([&flags]() -> Result<> {
         if (flags.monitor.period > Duration::zero()) return {};
         return fail(ErrorCode::Invalid, "must be greater than 0");
@@ -121,23 +121,22 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
       "scheduling-timeout", flags.monitor.timeout,
       "How long an attempt to place a pod may take before a warning is logged and counted");
   set.list("controller-plugins", flags.controllerPlugins,
-           "Plugins whose controllers run; * = all, -NAME = not this one");
+           "Plugins whose controllers run; * = all, -NAME = disabled");
   set.text("sync-barrier-pod-namespace", flags.barrier.pod.namespace_,
            "Namespace of the pod that a new leader marks (gate SyncBarrier)");
   set.text("sync-barrier-pod-name", flags.barrier.pod.name, "Its name");
   set.duration("sync-hard-timeout", flags.barrier.timeout,
-               "How long a new leader waits to see its mark before it schedules anyway");
+               "Longest time that a new leader waits for its mark before it schedules");
   set.boolean("enable-network-topology-manager", flags.networkTopologyManager,
-              "Write the places of the network into the status of the ClusterNetworkTopology");
+              "Write the network's nodes into the status of the ClusterNetworkTopology");
   set.group("API server");
   set.text("kubeconfig", component.client.kubeconfig,
            "kubeconfig file; ignored when --config names one");
   set.text("master", component.client.server, "Address of the API server, instead of kubeconfig's");
   set.real("kube-api-qps", component.qps, "API requests per second; 0 = unlimited");
-  set.integer("kube-api-burst", component.burst, "API requests at once beyond the rate");
+  set.integer("kube-api-burst", component.burst, "Burst of API requests above that rate");
   set.text("kube-api-content-type", component.contentTypes.sent,
-           "What requests and answers about Kubernetes' own kinds are written in: this or "
-           "application/json");
+           "Encoding of requests and responses about Kubernetes' kinds: this or application/json");
   addServing(set, flags);
   kube::addAccessFlags(set, flags.secure);
   kube::addElectionFlags(set, flags.election, "Schedule");

@@ -47,29 +47,31 @@ Task<void> SyncBarrier::pass() {
       if (version) {
         target = *std::move(version);
       } else if (version.error().code == ErrorCode::NotFound) {
-        log::warn("sync barrier: pod {} does not exist; scheduling begins with what was seen", pod);
+        log::warn("sync barrier: pod {} does not exist; scheduling begins with the current caches",
+                  pod);
         co_return;
       } else {
-        log::v(3, "sync barrier: pod {}: {}; again soon", pod, version.error().message);
+        log::v(3, "sync barrier: pod {}: {}; retrying", pod, version.error().message);
       }
     }
     const std::string seen = target.empty() ? std::string() : versionOf_(options_.pod);
     if (!target.empty() && seen.empty()) {
       log::warn(
-          "sync barrier: pod {} is not among the pods that are watched (it has ended, or "
-          "went); scheduling begins with what was seen",
+          "sync barrier: pod {} is not among the watched pods (it has ended or was deleted); "
+          "scheduling begins with the current caches",
           pod);
       co_return;
     }
     if (!target.empty() && versionReached(seen, target)) {
-      log::info("sync barrier: everything up to version {} has been seen", target);
+      log::info("sync barrier: the caches have version {}", target);
       co_return;
     }
     auto pause = sleepFor(executor_, 100ms);
     co_await pause;
   }
-  log::warn("sync barrier: version {} of pod {} was not seen within {}; scheduling begins anyway",
-            target, pod, formatDuration(options_.timeout));
+  log::warn(
+      "sync barrier: version {} of pod {} did not arrive within {}; scheduling begins without it",
+      target, pod, formatDuration(options_.timeout));
 }
 
 }  // namespace koord::scheduler

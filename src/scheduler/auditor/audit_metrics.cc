@@ -28,25 +28,25 @@ AuditMetrics::AuditMetrics(const std::vector<AuditLabel>& labels)
       reschedule_(histogramFamily(
           registry_, "scheduler_workload_auditor_victim_reschedule_duration_seconds",
           "[ALPHA] From the end of the last victim to the next result of scheduling")),
-      retries_(histogramFamily(registry_,
-                               "scheduler_workload_auditor_preemption_victim_deleting_retries",
-                               "[ALPHA] Attempts per preemption that found victims still leaving")),
+      retries_(histogramFamily(
+          registry_, "scheduler_workload_auditor_preemption_victim_deleting_retries",
+          "[ALPHA] Attempts per preemption that found victims still terminating")),
       victimTermination_(histogramFamily(
           registry_, "scheduler_workload_auditor_preemption_to_victim_deleted_seconds",
-          "[ALPHA] From the choice of victims until all of them are gone")),
+          "[ALPHA] From the choice of victims until all of them are deleted")),
       interrupted_(histogramFamily(
           registry_, "scheduler_workload_auditor_preemption_cycle_interrupted_seconds",
-          "[ALPHA] From the choice of victims until something else came between: "
-          "another preemption, a failure, success, the workload's end")),
+          "[ALPHA] From the choice of victims until an interruption: another preemption, a "
+          "failure, success, or the end of the workload")),
       events_(histogramFamily(
           registry_, "scheduler_workload_auditor_scheduling_events_before_outcome",
           "[ALPHA] How often each kind of event happened to a workload until its outcome")),
-      intervals_(
-          histogramFamily(registry_, "scheduler_workload_auditor_scheduling_event_interval_seconds",
-                          "[ALPHA] Time between two events of a workload that may be tried")),
+      intervals_(histogramFamily(registry_,
+                                 "scheduler_workload_auditor_scheduling_event_interval_seconds",
+                                 "[ALPHA] Time between two events of a schedulable workload")),
       methods_(
           histogramFamily(registry_, "scheduler_workload_auditor_record_method_duration_seconds",
-                          "[ALPHA] Time to record something, by what upstream calls the method")) {
+                          "[ALPHA] Time to record an event, by upstream's name of the method")) {
   names_.push_back("priority");
   for (const AuditLabel& label : labels) names_.push_back(label.name);
 }

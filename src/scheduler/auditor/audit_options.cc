@@ -49,8 +49,7 @@ Result<std::vector<AuditLabel>> parseAuditLabels(std::string_view text) {
           fmt::format("\"{}\" is not a name of a metric's label: letters, digits and _", name));
     const bool taken = std::ranges::find(kTaken, name) != kTaken.end() ||
                        std::ranges::find(labels, name, &AuditLabel::name) != labels.end();
-    if (taken)
-      return fail(ErrorCode::Invalid, fmt::format("there is a label \"{}\" already", name));
+    if (taken) return fail(ErrorCode::Invalid, fmt::format("duplicate label \"{}\"", name));
     labels.push_back({name, key});
   }
   return labels;

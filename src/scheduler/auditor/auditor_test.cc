@@ -257,8 +257,8 @@ TEST(AuditLabels, are_pairs) {
        "\"quota-name\" is not a name of a metric's label: letters, digits and _"},
       {"1a=a", {}, "\"1a\" is not a name of a metric's label: letters, digits and _"},
       {"__a=a", {}, "\"__a\" is not a name of a metric's label: letters, digits and _"},
-      {"a=b,a=c", {}, "there is a label \"a\" already"},
-      {"priority=b", {}, "there is a label \"priority\" already"},
+      {"a=b,a=c", {}, "duplicate label \"a\""},
+      {"priority=b", {}, "duplicate label \"priority\""},
   };
   for (const auto& [text, labels, error] : cases) {
     const auto parsed = parseAuditLabels(text);

@@ -41,7 +41,7 @@ TEST(Configuration, every_problem_is_told_by_its_field) {
   for (
       const Row& row : {
           Row{"unknownField: 1", "unknownField: unknown field"},
-          Row{"parallelism: 1\nparallelism: 2", "key \"parallelism\" is there twice"},
+          Row{"parallelism: 1\nparallelism: 2", "duplicate key \"parallelism\""},
           Row{"parallelism: 0",
               "parallelism: Invalid value: 0: should be an integer value greater than zero"},
           Row{"percentageOfNodesToScore: 101",

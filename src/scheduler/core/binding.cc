@@ -42,7 +42,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     auto announcing =
         shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
     co_await announcing;
-    if (attempt.gone) co_return abandonBinding(attempt, "it is gone");
+    if (attempt.gone) co_return abandonBinding(attempt, "it was deleted");
   }
   if (shared_.waiting.find(uid)) {
     attempt.phase = "WaitOnPermit";
@@ -53,14 +53,14 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   queue_->done(uid);
   const Status again = recheckBeforeBind(attempt);
   if (again.skipped())
-    co_return abandonBinding(attempt, "it is deleted, or belongs to another scheduler now");
+    co_return abandonBinding(attempt, "it is being deleted, or belongs to another scheduler");
   if (!again.ok()) co_return handleBindingError(attempt, again);
   attempt.phase = "PreBind";
   const SteadyTime preBindSince = executor_.steadyNow();
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
   observeExtensionPoint(attempt, "PreBind", status.code, preBindSince);
-  if (attempt.gone) co_return abandonBinding(attempt, "it is gone");
+  if (attempt.gone) co_return abandonBinding(attempt, "it was deleted");
   if (status.ok()) {
     ++binding_;
     attempt.phase = "Bind";
@@ -75,7 +75,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
       auto confirming = confirmBinding(attempt);
       const BindOutcome outcome = co_await confirming;
       if (outcome == BindOutcome::Bound) status = Status{};
-      if (outcome == BindOutcome::Gone) co_return abandonBinding(attempt, "it is gone");
+      if (outcome == BindOutcome::Gone) co_return abandonBinding(attempt, "it was deleted");
       if (outcome == BindOutcome::Elsewhere)
         co_return abandonBinding(attempt, "it is bound to another node");
     }
@@ -207,7 +207,7 @@ Task<Status> Scheduler::preBind(Attempt& attempt) {
       co_return Status::error(
           fmt::format("running PreBind plugin \"{}\": {}", plugin.name, status.message()));
     }
-    if (attempt.gone) co_return Status::error("pod is gone");
+    if (attempt.gone) co_return Status::error("pod was deleted");
   }
   co_return Status{};
 }
@@ -234,7 +234,7 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
     const Result<> bound = co_await binding;
     if (bound) co_return Status{};
     if (!binder->config().ignorable) co_return Status::of(bound.error());
-    log::warn("skipping extender {}, which may be ignored: {}", binder->config().urlPrefix,
+    log::warn("skipping the ignorable extender {}: {}", binder->config().urlPrefix,
               bound.error().message);
   }
   for (const auto& plugin : attempt.profile->profile().bind) {
@@ -255,7 +255,7 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
     co_return Status::error(
         fmt::format("running Bind plugin \"{}\": {}", plugin.name, status.message()));
   }
-  co_return Status::error("no Bind plugin took the pod");
+  co_return Status::error("no Bind plugin handled the pod");
 }
 
 Task<Scheduler::BindOutcome> Scheduler::confirmBinding(Attempt& attempt) {

@@ -21,7 +21,8 @@ void Scheduler::startControllers() {
       if (running.emplace(plugin->name()).second) controllers_->spawn(controller->run());
     }
   }
-  if (!running.empty()) log::info("controllers of plugins run: {}", fmt::join(running, ", "));
+  if (!running.empty())
+    log::info("started the controllers of plugins: {}", fmt::join(running, ", "));
 }
 
 }  // namespace koord::scheduler

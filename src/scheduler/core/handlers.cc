@@ -256,7 +256,7 @@ void Scheduler::onAssignedPod(const PodPtr& before, const PodPtr& after) {
   HandlingTimer handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
   const Cluster::Seen seen = shared_.cluster.observePod(after, after->pod->spec.nodeName);
   if (seen == Cluster::Seen::Moved) {
-    log::error("pod {} was counted on another node than {}; corrected", after->key(),
+    log::error("pod {} was counted on a node other than {}; corrected", after->key(),
                after->pod->spec.nodeName);
     if (observer_) observer_->cacheCorrected();
   }

@@ -39,7 +39,7 @@ std::unique_ptr<StoreFeed> nodeFeed(kube::Api& api, Executor& executor, Schedule
                     [&] { scheduler.nodeUpdated(before, after); });
        },
        [&scheduler](const auto& last) {
-         runGuarded(kScheduler, "the end of a node", [&] { scheduler.nodeDeleted(last); });
+         runGuarded(kScheduler, "the deletion of a node", [&] { scheduler.nodeDeleted(last); });
        }});
   return nodes;
 }
@@ -57,7 +57,7 @@ std::unique_ptr<Feed<api::Pod>> podFeed(kube::Api& api, Executor& executor, Sche
          runGuarded(kScheduler, "a change of a pod", [&] { scheduler.podUpdated(before, after); });
        },
        [&scheduler](const auto& last) {
-         runGuarded(kScheduler, "the end of a pod", [&] { scheduler.podDeleted(last); });
+         runGuarded(kScheduler, "the deletion of a pod", [&] { scheduler.podDeleted(last); });
        }});
   return pods;
 }

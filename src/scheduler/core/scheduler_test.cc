@@ -363,10 +363,11 @@ TEST(Scheduler, a_victim_that_the_api_never_lets_go_is_asked_for_ever_more_rarel
   EXPECT_GE(asked, 10) << "after 1, 2, 4 ... 60 seconds";
   EXPECT_LE(asked, 16);
   for (const char* rest : {"1s", "8s", "1m0s"})
-    EXPECT_THAT(f.events,
-                ::testing::Contains(AllOf(
-                    HasSubstr("FailedPreemption: The API server does not let pod default/v leave"),
-                    HasSubstr("again after " + std::string(rest)))));
+    EXPECT_THAT(
+        f.events,
+        ::testing::Contains(AllOf(
+            HasSubstr("FailedPreemption: The API server refuses the eviction of pod default/v"),
+            HasSubstr("again after " + std::string(rest)))));
   f.node(aNode("n2"));
   f.run(2s);
   EXPECT_EQ(f.nodeOf("p"), "n2") << "it rests from preemption, not from being placed";

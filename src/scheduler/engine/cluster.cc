@@ -120,7 +120,7 @@ void Cluster::insertPod(PodRecord added) {
   record.grants.forEach(
       [&](LedgerId ledger, const Grant& grant) { applyGrant(node, *pod, ledger, grant, true); });
   for (auto* listener : listeners_)
-    runGuarded("a listener", "a pod that came", [&] { listener->podAdded(node, pod); });
+    runGuarded("a listener", "an added pod", [&] { listener->podAdded(node, pod); });
   settle();
 }
 
@@ -142,7 +142,7 @@ Cluster::PodRecord Cluster::erasePod(Pods::iterator it) {
   record.grants.forEach(
       [&](LedgerId ledger, const Grant& grant) { applyGrant(node, *pod, ledger, grant, false); });
   for (auto* listener : listeners_)
-    runGuarded("a listener", "a pod that went", [&] { listener->podRemoved(node, pod); });
+    runGuarded("a listener", "a removed pod", [&] { listener->podRemoved(node, pod); });
   settle();
   return record;
 }

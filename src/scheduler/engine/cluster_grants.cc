@@ -33,7 +33,7 @@ void Cluster::rereadPod(const PodRecord& pod, LedgerId ledger) {
   if (pod.assumed) return;
   const GrantPtr held = pod.grants.of(ledger);
   GrantPtr now = held;
-  runGuarded(ledgers_[ledger]->name(), "what a pod was given",
+  runGuarded(ledgers_[ledger]->name(), "the grant of a pod",
              [&] { now = ledgers_[ledger]->read(*pod.info, pod.node, held); });
   if (now != held) setGrant(pod, ledger, std::move(now));
 }
@@ -66,10 +66,10 @@ Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) 
   Grants grants;
   // A pod counts on its node in any case.
   for (Ledger* ledger : ledgers_)
-    runGuarded(ledger->name(), "what a pod was given",
+    runGuarded(ledger->name(), "the grant of a pod",
                [&] { grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id()))); });
   for (Ledger* ledger : following_)
-    runGuarded(ledger->name(), "what other grants cover",
+    runGuarded(ledger->name(), "the sum of other grants",
                [&] { grants.set(ledger->id(), ledger->readGrants(pod, grants)); });
   return grants;
 }

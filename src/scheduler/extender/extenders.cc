@@ -106,8 +106,7 @@ Task<Result<>> Extenders::filter(wire::PodObject pod, wire::NodeObjects* nodes,
     const auto answer = co_await asking;
     if (!answer) {
       if (!config.ignorable) co_return fail(answer.error());
-      log::warn("skipping extender {}, which may be ignored: {}", config.urlPrefix,
-                answer.error().message);
+      log::warn("skipping the ignorable extender {}: {}", config.urlPrefix, answer.error().message);
       continue;
     }
     for (const auto& [node, reason] : answer->unresolvable)
@@ -153,8 +152,7 @@ Task<Result<std::map<std::string, wire::Victims>>> Extenders::confirmVictims(
     auto answer = co_await asking;
     if (!answer) {
       if (!config.ignorable) co_return fail(answer.error());
-      log::warn("skipping extender {}, which may be ignored: {}", config.urlPrefix,
-                answer.error().message);
+      log::warn("skipping the ignorable extender {}: {}", config.urlPrefix, answer.error().message);
       continue;
     }
     const auto none =

@@ -102,7 +102,7 @@ Task<void> PodUnits::announce(PodPtr unit, std::string node) {
 }
 
 Task<Result<>> PodUnits::annotate(PodPtr unit, api::StringMap annotations) {
-  if (!api_) co_return fail(ErrorCode::Unavailable, "there is no API to write annotations with");
+  if (!api_) co_return fail(ErrorCode::Unavailable, "no API server to write annotations to");
   json::object added;
   for (const auto& [key, value] : annotations) added.emplace(key, value);
   json::object patch{
@@ -141,7 +141,7 @@ Task<bool> PodUnits::evict(PodPtr unit, PodPtr preemptor) {
   const Result<> deleted = co_await deleting;
   if (!deleted && deleted.error().code != ErrorCode::NotFound &&
       deleted.error().code != ErrorCode::Conflict) {
-    log::warn("could not delete pod {} to make room for {}: {}", unit->key(), preemptor->key(),
+    log::warn("cannot delete pod {} to free resources for {}: {}", unit->key(), preemptor->key(),
               deleted.error().message);
     co_return false;
   }

@@ -92,7 +92,7 @@ std::string Evictions::check(const PodInfo& preemptor, const PreemptionRules& ru
     const PodInfo& now = *counted->info;
     if (now.priority >= preemptor.priority || !PreemptionRules::isEvictable(now) ||
         !rules.mayBePreempted(now, preemptor))
-      return fmt::format("pod {} must not leave for it", victim->key());
+      return fmt::format("pod {} must not be evicted for it", victim->key());
     left.push_back(victim);
   }
   victims = std::move(left);
@@ -246,10 +246,9 @@ Duration Evictions::noteRefusal(const Running& running) {
   if (running.by.events && !running.refused.empty())
     running.by.events->record(
         handle_.kindOf(preemptor).reference(preemptor), "Warning", "FailedPreemption",
-        fmt::format(
-            "The API server does not let pod {} leave node {}, as the scheduler's log says; "
-            "preemption is tried again after {}",
-            running.refused, running.node, formatDuration(refusals.rest)),
+        fmt::format("The API server refuses the eviction of pod {} from node {} (see the "
+                    "scheduler's log); the next attempt is after {}",
+                    running.refused, running.node, formatDuration(refusals.rest)),
         "Preempting");
   return refusals.rest;
 }

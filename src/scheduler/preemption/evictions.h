@@ -57,7 +57,7 @@ class Evictions {
   PodPtr findWaiting(const std::function<bool(const PodInfo&)>& wanted) const;
   // Returns true during the backoff after the API server refused to evict the pod's victims.
   static constexpr const char* kRefused =
-      "not eligible for a while: the API server does not let its victims leave.";
+      "not eligible for some time: the API server refuses the eviction of its victims.";
   bool isPaused(const std::string& preemptorUid) const;
   // Returns true if the pod's eviction was requested, but its object does not show that yet.
   bool isRequested(const PodInfo& victim) const;

@@ -114,7 +114,7 @@ Status Planner::placeAll(const NodeSet& nodes, const JobPlacer& placer, const Jo
       if (spare && spare(*member)) continue;
       plan.stopped = member;
       return Status::unschedulable(fmt::format(
-          "pod {} finds no node even when all that may have left: {}", member->key(),
+          "pod {} fits on no node even without all possible victims: {}", member->key(),
           found.status.rejected() ? found.diagnosis.message() : found.status.message()));
     }
     if (const auto counted = cluster_.assume(member, found.node); !counted)

@@ -66,7 +66,7 @@ TEST_F(JobPlans, leave_those_alone_who_are_as_important) {
   world.node(aNode("n1"));
   running("equal", "n1", 10, "3");
   const JobPlan none = plan(1, "2");
-  EXPECT_THAT(none.status.message(), HasSubstr("pod default/m0 finds no node"));
+  EXPECT_THAT(none.status.message(), HasSubstr("pod default/m0 fits on no node"));
   EXPECT_THAT(none.places, IsEmpty());
   expectUntouched();
 }

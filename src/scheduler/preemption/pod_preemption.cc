@@ -131,7 +131,7 @@ PostFilterResult PodPreemption::execute(const PodPtr& pod,
       const std::string& node = cluster_.node(best.node).name;
       if (!evictions_.start(pod, node, best.victims,
                             {plugin_, handle_.events(), &rules_, &handle_.profile()}))
-        return refusal("the cluster has changed meanwhile");
+        return refusal("the cluster has changed in the meantime");
       PostFilterResult result;
       result.victims = best.victims.size();
       result.nomination = {true, node};

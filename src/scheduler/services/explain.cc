@@ -188,8 +188,7 @@ void addNearMisses(const Cluster& cluster, NodeSearch& search, CycleState& state
 void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   const auto profile = scheduler.profiles().find(pod->pod->spec.schedulerName);
   if (profile == scheduler.profiles().end()) {
-    out.emplace("message",
-                "no profile of this scheduler has the name " + pod->pod->spec.schedulerName.str());
+    out.emplace("message", "this scheduler has no profile " + pod->pod->spec.schedulerName.str());
     return;
   }
   const Cluster& cluster = scheduler.cluster();

@@ -184,10 +184,10 @@ bool HttpService::isOpen(std::string_view path) const {
 std::string HttpService::refusalFor(const std::string& method, const net::Target& target) const {
   if (method != "GET" && method != "HEAD") {
     const bool flag = method == "PUT" && target.path.starts_with("/debug/flags/");
-    return flag && state_.openDebugFlags ? "" : "requests other than GET are answered";
+    return flag && state_.openDebugFlags ? "" : "methods other than GET are allowed";
   }
   if (!target.path.starts_with(kServices)) return "";
-  if (!isOpen(target.path)) return "this path is answered";
+  if (!isOpen(target.path)) return "this path is served";
   const bool walks = std::ranges::any_of(target.query, [](const auto& entry) {
     return entry.first == "includePods" && entry.second == "true";
   });
@@ -207,7 +207,7 @@ void HttpService::answerPlain(const net::HttpServer::Handler& route, net::Server
     return to->respond(429,
                        {{"Content-Type", "text/plain; charset=utf-8"},
                         {"Retry-After", std::to_string(wait.count())}},
-                       std::string("answers took too much time lately\n"));
+                       std::string("the last responses took too much time\n"));
   }
   route(std::move(request), std::move(to));
   const SteadyTime now = executor_.steadyNow();

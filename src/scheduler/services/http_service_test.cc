@@ -422,7 +422,7 @@ TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
   }
   EXPECT_EQ(nearly,
             "TaintToleration [\"b\"]: tolerate gpu:NoSchedule\n"
-            "NodeResourcesFit [\"a\"]: 500m cpu less, or as much freed there\n");
+            "NodeResourcesFit [\"a\"]: 500m cpu less, or as much freed on the node\n");
   EXPECT_EQ(s.ask("GET", "/apis/v1/explain/pods/default/none").status, 404);
 
   const auto asked =

@@ -54,7 +54,7 @@ struct Metrics::Impl {
           .Add({}, exponentialBuckets(0.001, 2, 15));
   Family<Histogram>& eventHandling =
       histogramFamily(registry, "scheduler_event_handling_duration_seconds",
-                      "[ALPHA] Time to deal with something that happened in the cluster");
+                      "[ALPHA] Time to handle an event of the cluster");
   Family<Histogram>& pointDuration =
       histogramFamily(registry, "scheduler_framework_extension_point_duration_seconds",
                       "[STABLE] Latency of all plugins of an extension point");
@@ -63,7 +63,7 @@ struct Metrics::Impl {
                       "[ALPHA] Latency of a plugin at an extension point, in one attempt of ten");
   Family<Counter>& evaluations =
       counterFamily(registry, "scheduler_plugin_evaluation_total",
-                    "[BETA] Attempts in which a plugin was asked, by extension point and profile");
+                    "[BETA] Attempts in which a plugin ran, by extension point and profile");
   Family<Histogram>& hintDuration =
       histogramFamily(registry, "scheduler_queueing_hint_execution_duration_seconds",
                       "[ALPHA] Time to decide whether an event may help a pod");
@@ -73,10 +73,10 @@ struct Metrics::Impl {
   Histogram& podAttempts = histogramFamily(registry, "scheduler_pod_scheduling_attempts",
                                            "[STABLE] Attempts until a pod was bound")
                                .Add({}, exponentialBuckets(1, 2, 5));
-  Counter& afterFlush = counterFamily(registry, "scheduler_pod_scheduled_after_flush_total",
-                                      "[ALPHA] Pods bound in an attempt that no event had caused, "
-                                      "only that they had waited long")
-                            .Add({});
+  Counter& afterFlush =
+      counterFamily(registry, "scheduler_pod_scheduled_after_flush_total",
+                    "[ALPHA] Pods bound in an attempt that a long wait triggered, not an event")
+          .Add({});
   Histogram& evaluatedNodes = histogramFamily(registry, "scheduler_pod_scheduling_evaluated_nodes",
                                               "Nodes evaluated per attempt")
                                   .Add({}, exponentialBuckets(1, 2, 24));
@@ -86,7 +86,7 @@ struct Metrics::Impl {
   Family<Counter>& incoming = counterFamily(registry, "scheduler_queue_incoming_pods_total",
                                             "[STABLE] Pods that entered a queue, by event");
   Family<Histogram>& permitWait = histogramFamily(
-      registry, "scheduler_permit_wait_duration_seconds", "[BETA] Time pods waited for permission");
+      registry, "scheduler_permit_wait_duration_seconds", "[BETA] Time that pods waited in Permit");
   Counter& preemptions =
       counterFamily(registry, "scheduler_preemption_attempts_total", "[STABLE] Attempts to preempt")
           .Add({});
@@ -98,32 +98,32 @@ struct Metrics::Impl {
                       "[ALPHA] Time until all victims of a preemption were deleted in the API");
   Family<Counter>& evictions =
       counterFamily(registry, "scheduler_preemption_goroutines_execution_total",
-                    "[ALPHA] Preemptions carried out in the background, by result");
+                    "[ALPHA] Preemptions executed in the background, by result");
   Family<Counter>& exceptions =
       counterFamily(registry, "scheduler_plugin_exceptions_total",
-                    "Exceptions that plugins threw: mistakes, by plugin and extension point");
+                    "Exceptions of plugins, by plugin and extension point");
   Family<Counter>& volumeErrors =
       counterFamily(registry, "scheduler_volume_scheduling_stage_error_total",
-                    "[ALPHA] Failures to promise or bind the volumes of a pod, by operation");
+                    "[ALPHA] Failures to assume or bind the volumes of a pod, by operation");
   Family<Counter>& timeouts =
       counterFamily(registry, "scheduler_scheduling_timeout",
                     "Attempts that took longer than --scheduling-timeout, by profile");
   Family<Gauge>& oldestAttempt =
       gaugeFamily(registry, "scheduler_scheduling_oldest_attempt_seconds",
-                  "How long the oldest attempt under way has taken so far, by profile");
+                  "Age of the oldest attempt in progress, by profile");
   Counter& corrections = counterFamily(registry, "scheduler_cache_corrections_total",
-                                       "Times the cache differed from the API and was corrected")
+                                       "Corrections of the cache after a difference from the API")
                              .Add({});
   Family<Counter>& drifts =
       counterFamily(registry, "scheduler_ledger_drift_total",
-                    "Times that a node's sums in a ledger were not what its pods hold, by ledger");
+                    "Nodes whose sums in a ledger differed from what their pods hold, by ledger");
   Family<Histogram>& gangCycles =
       histogramFamily(registry, "scheduler_gang_schedule_cycle_duration_seconds",
-                      "How long it took to try a gang group, by what came of it and its size");
+                      "Duration of an attempt for a gang group, by result and size");
   // Upstream counts these with the gate EnableInlineBatchSchedule; here they count for every gang.
   Family<Histogram>& batches =
       histogramFamily(registry, "scheduler_inline_batch_schedule_duration_seconds",
-                      "[ALPHA] Time to try all members of a gang group at once, by result");
+                      "[ALPHA] Time to schedule all members of a gang group together, by result");
   Histogram& batchNodes =
       histogramFamily(registry, "scheduler_batch_algorithm_by_node_duration_seconds",
                       "[ALPHA] Of that, time for the members that went to one node")
@@ -147,25 +147,25 @@ struct Metrics::Impl {
                     "[ALPHA] Members whose places were reverted with their group, by reason");
   Family<Histogram>& jobPreemptions =
       histogramFamily(registry, "scheduler_job_preemption_duration_seconds",
-                      "Time to find out who would have to leave for a gang, by gang and result");
+                      "Time to choose the victims of a gang, by gang and result");
   Histogram& gathering =
       histogramFamily(registry, "scheduler_next_pod_delete_from_queue_latency",
                       "Seconds to take the other members of a gang group out of the queue")
           .Add({}, exponentialBuckets(0.00001, 2, 24));
   Family<Gauge>& waitingGangs =
       gaugeFamily(registry, "scheduler_waiting_gang_group_number",
-                  "Gang groups that have all their members, but no place for them");
+                  "Gang groups that have all members but cannot be placed");
   Family<Gauge>& pending =
       gaugeFamily(registry, "scheduler_pending_pods", "[STABLE] Pending pods, by queue");
   Family<Gauge>& inFlight =
       gaugeFamily(registry, "scheduler_inflight_events",
-                  "[ALPHA] Events that are remembered for the pods being scheduled, by event");
+                  "[ALPHA] Events that are kept for the pods being scheduled, by event");
   Family<Gauge>& cacheSize = gaugeFamily(registry, "scheduler_cache_size",
                                          "[ALPHA] Nodes, pods and assumed pods in the cache");
   Family<Gauge>& unschedulable = gaugeFamily(registry, "scheduler_unschedulable_pods",
                                              "[BETA] Pods that a plugin rejects, by profile");
   Family<Gauge>& goroutines =
-      gaugeFamily(registry, "scheduler_goroutines", "[BETA] Work under way, by operation");
+      gaugeFamily(registry, "scheduler_goroutines", "[BETA] Operations in progress, by operation");
 
   ByPlace<Histogram> points, plugins;
   ByPlace<Counter> asked;

@@ -52,10 +52,10 @@ void addMetric(std::string& out, const Scheduler& scheduler, std::string_view me
 std::string podResourceMetrics(const Scheduler& scheduler) {
   std::string out;
   addMetric(out, scheduler, "kube_pod_resource_request",
-            "[STABLE] What a pod asks for, by resource and its unit",
+            "[STABLE] Resources that a pod requests, by resource and unit",
             [](const api::Pod& pod) { return model::podRequests(pod); });
   addMetric(out, scheduler, "kube_pod_resource_limit",
-            "[STABLE] What a pod is limited to, by resource and its unit",
+            "[STABLE] Resource limits of a pod, by resource and unit",
             [](const api::Pod& pod) { return model::podLimits(pod); });
   return out;
 }

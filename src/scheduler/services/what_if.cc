@@ -101,16 +101,15 @@ bool Question::leave(std::size_t i) {
   WhatIfPlace& place = placeOf(i);
   place.state = WhatIfPlace::State::Invalid;
   if (!scheduler_.profiles().contains(move.pod->spec.schedulerName)) {
-    place.message = fmt::format("no profile of this scheduler has the name {}",
+    place.message = fmt::format("this scheduler has no profile {}",
                                 std::string_view(move.pod->spec.schedulerName));
     return false;
   }
   const Cluster::PodRecord* record = cluster_.findPod(move.pod->metadata.uid);
   const std::string at = record ? cluster_.node(record->node).name : std::string();
   if (!move.from.empty() && at != move.from) {
-    place.message = at.empty()
-                        ? fmt::format("the pod is not on node {}, nor on any other", move.from)
-                        : fmt::format("the pod is on node {}, not on {}", at, move.from);
+    place.message = at.empty() ? fmt::format("the pod is on no node, not on {}", move.from)
+                               : fmt::format("the pod is on node {}, not on {}", at, move.from);
     return false;
   }
   if (record) {
@@ -266,7 +265,7 @@ WhatIfAnswer whatIf(Scheduler& scheduler, const std::vector<WhatIfMove>& moves, 
   }
   for (WhatIfPlace& place : answer.places)
     if (place.state == WhatIfPlace::State::NotTried)
-      place.message = "the scheduler had no more time for this question: ask again";
+      place.message = "the time limit of the request was reached: try again";
   answer.took = executor.steadyNow() - since;
   return answer;
 }

@@ -15,13 +15,13 @@ Error wrongField(std::size_t i, std::string_view field, std::string_view what) {
 }
 
 Result<std::string> textField(const json::value& value, std::size_t i, std::string_view field) {
-  if (!value.is_string()) return fail(wrongField(i, field, "has to be a text"));
+  if (!value.is_string()) return fail(wrongField(i, field, "must be a string"));
   return std::string(value.get_string());
 }
 
 Result<std::vector<std::string>> namesField(const json::value& value, std::size_t i) {
   std::vector<std::string> names;
-  if (!value.is_array()) return fail(wrongField(i, "avoid", "has to be a list of names of nodes"));
+  if (!value.is_array()) return fail(wrongField(i, "avoid", "must be a list of node names"));
   for (const json::value& each : value.get_array()) {
     auto name = textField(each, i, "avoid");
     if (!name) return fail(std::move(name.error()));
@@ -35,7 +35,7 @@ Result<std::shared_ptr<const api::Pod>> podField(const Scheduler& scheduler,
   auto pod = api::decode<api::Pod>(value);
   if (!pod) return fail(wrongField(i, "pod", pod.error().message));
   if (pod->metadata.name.empty() || pod->metadata.uid.empty())
-    return fail(wrongField(i, "pod.metadata", "name and uid are needed"));
+    return fail(wrongField(i, "pod.metadata", "name and uid are required"));
   if (pod->metadata.namespace_.empty()) pod->metadata.namespace_ = "default";
   if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
   transformPod(*pod, scheduler.podTransforms());
@@ -43,7 +43,7 @@ Result<std::shared_ptr<const api::Pod>> podField(const Scheduler& scheduler,
 }
 
 Result<WhatIfMove> readMove(const Scheduler& scheduler, const json::value& value, std::size_t i) {
-  if (!value.is_object()) return fail(wrongField(i, "", "has to be an object"));
+  if (!value.is_object()) return fail(wrongField(i, "", "must be an object"));
   WhatIfMove move;
   for (const auto& member : value.get_object()) {
     const std::string_view name = member.key();
@@ -66,8 +66,7 @@ Result<WhatIfMove> readMove(const Scheduler& scheduler, const json::value& value
     } else if (name == "stays" && member.value().is_bool()) {
       move.stays = member.value().get_bool();
     } else {
-      return fail(
-          wrongField(i, name, name == "stays" ? "has to be true or false" : "unknown field"));
+      return fail(wrongField(i, name, name == "stays" ? "must be true or false" : "unknown field"));
     }
     if (!read) return fail(std::move(read.error()));
   }
@@ -113,9 +112,8 @@ Result<std::vector<WhatIfMove>> readWhatIf(const Scheduler& scheduler, std::stri
     return fail(ErrorCode::Invalid, R"(expected {"pods": [{"pod": {...}, ...}]})");
   const json::array& list = pods->get_array();
   if (list.size() > kMaxWhatIfMoves)
-    return fail(ErrorCode::Invalid,
-                fmt::format("pods: {} are more than the {} that one question may have", list.size(),
-                            kMaxWhatIfMoves));
+    return fail(ErrorCode::Invalid, fmt::format("pods: {} exceed the limit of {} per request",
+                                                list.size(), kMaxWhatIfMoves));
   std::vector<WhatIfMove> moves;
   moves.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {

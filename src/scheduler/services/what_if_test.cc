@@ -127,8 +127,8 @@ TEST(WhatIf, who_is_elsewhere_or_nobodys_is_told) {
   const auto answer = w.ask(
       {{.pod = pod, .from = "b"}, {.pod = gone, .from = "a"}, {.pod = others}, {.pod = gone}});
   EXPECT_EQ(answer.places[0].message, "the pod is on node a, not on b");
-  EXPECT_EQ(answer.places[1].message, "the pod is not on node a, nor on any other");
-  EXPECT_EQ(answer.places[2].message, "no profile of this scheduler has the name somebody");
+  EXPECT_EQ(answer.places[1].message, "the pod is on no node, not on a");
+  EXPECT_EQ(answer.places[2].message, "this scheduler has no profile somebody");
   EXPECT_EQ(answer.places[3].state, State::Placed);
 }
 
@@ -182,7 +182,7 @@ TEST(WhatIf, time_runs_out_within_a_group_too_which_then_has_not_moved) {
   const WhatIfAnswer answer = w.ask(moves);
   EXPECT_LT(w.loop.steadyNow() - since, 2 * kWhatIfTime);
   EXPECT_THAT(nodesOf(answer), ::testing::Each("notAsked"));
-  EXPECT_THAT(answer.places[0].message, HasSubstr("had no more time"));
+  EXPECT_THAT(answer.places[0].message, HasSubstr("time limit of the request was reached"));
 }
 
 TEST(WhatIf, scheduling_goes_on_as_if_nobody_had_asked) {
@@ -205,13 +205,12 @@ TEST(WhatIf, questions_that_cannot_be_read_name_the_field) {
   };
   EXPECT_THAT(wrong("{"), HasSubstr("line 1"));
   EXPECT_THAT(wrong("{}"), HasSubstr("expected {\"pods\""));
-  EXPECT_EQ(wrong(R"({"pods": [5]})"), "pods[0]: has to be an object");
+  EXPECT_EQ(wrong(R"({"pods": [5]})"), "pods[0]: must be an object");
   EXPECT_EQ(wrong(R"({"pods": [{}]})"), "pods[0].pod: is missing");
-  EXPECT_EQ(wrong(R"({"pods": [{"pod": {}}]})"), "pods[0].pod.metadata: name and uid are needed");
+  EXPECT_EQ(wrong(R"({"pods": [{"pod": {}}]})"), "pods[0].pod.metadata: name and uid are required");
   EXPECT_EQ(wrong(R"({"pods": [{"form": "a"}]})"), "pods[0].form: unknown field");
-  EXPECT_EQ(wrong(R"({"pods": [{"stays": 1}]})"), "pods[0].stays: has to be true or false");
-  EXPECT_EQ(wrong(R"({"pods": [{"avoid": "a"}]})"),
-            "pods[0].avoid: has to be a list of names of nodes");
+  EXPECT_EQ(wrong(R"({"pods": [{"stays": 1}]})"), "pods[0].stays: must be true or false");
+  EXPECT_EQ(wrong(R"({"pods": [{"avoid": "a"}]})"), "pods[0].avoid: must be a list of node names");
   EXPECT_THAT(wrong(R"({"pods": [{"pod": {"metadata": {"labels": 3}}}]})"),
               HasSubstr("pods[0].pod: metadata.labels"));
 }

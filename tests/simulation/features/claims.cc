@@ -447,7 +447,7 @@ std::string ClaimsFeature::stale(const api::ResourceClaim& claim) const {
   for (const auto& user : claim.status.reservedFor) {
     const auto pod = invariants_.pods.get({claim.metadata.namespace_, user.name});
     if (!pod || pod->metadata.uid != user.uid || api::isTerminal(*pod))
-      return fmt::format("{} is reserved for {}, which is gone", name, user.name);
+      return fmt::format("{} is reserved for {}, which was deleted", name, user.name);
   }
   if (claim.metadata.deletionTimestamp && !claim.status.allocation)
     return fmt::format("{} is deleted, unused, and still there", name);

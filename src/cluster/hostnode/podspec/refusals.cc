@@ -57,10 +57,10 @@ std::optional<std::string> sandboxRefusal(const HostPod& pod) {
   const auto& details = pod.details;
   if (!pod.spec.runtimeClassName.empty())
     return fmt::format(
-        "RuntimeClass \"{}\": this node has one runtime only; leave runtimeClassName out",
+        "RuntimeClass \"{}\": this node has only one runtime; remove runtimeClassName",
         pod.spec.runtimeClassName.str());
   if (details.hostUsers && !*details.hostUsers)
-    return "hostUsers: false: this node makes no user namespaces";
+    return "hostUsers: false: this node does not support user namespaces";
   if (!pod.spec.resourceClaims.empty())
     return "resourceClaims: this node has no drivers for dynamic resource allocation";
   const auto& context = details.securityContext;
@@ -89,9 +89,8 @@ std::optional<std::string> containerRefusal(const HostPod& pod, const std::strin
   const auto own = std::ranges::find(pod.spec.containers, name, &api::Container::name);
   if (!container.restartPolicyRules.is_null() ||
       (own != pod.spec.containers.end() && !own->restartPolicy.empty()))
-    return "restartPolicy and restartPolicyRules of a container: this node knows the pod's "
-           "restartPolicy, "
-           "and sidecars, only";
+    return "restartPolicy and restartPolicyRules of a container: this node supports only the pod's "
+           "restartPolicy and sidecars";
   if (container.lifecycle && !container.lifecycle->stopSignal.empty() &&
       container.lifecycle->stopSignal != "SIGTERM")
     return fmt::format("lifecycle.stopSignal {}: this node stops containers with SIGTERM",

@@ -158,9 +158,10 @@ Task<Result<VolumeSetUp>> PodVolumes::resolve(HostPodPtr pod, spec::Volume volum
   setUp.name = volume.name;
   if (!volume.otherType.empty())
     co_return notProcessed(
-        volume.name, fmt::format("failed to get Plugin from volumeSpec for volume \"{}\" err=no "
-                                 "volume plugin matched: this node has no volumes of type {}",
-                                 volume.name, volume.otherType));
+        volume.name,
+        fmt::format("failed to get Plugin from volumeSpec for volume \"{}\" err=no "
+                    "volume plugin matched: this node does not support volumes of type {}",
+                    volume.name, volume.otherType));
   if (volume.persistentVolumeClaim || !volume.ephemeral.is_null()) {
     auto resolving = resolveClaim(pod, volume);
     co_return co_await resolving;
@@ -233,10 +234,10 @@ Task<Result<>> PodVolumes::ensureTokens(HostPodPtr pod, spec::Volume volume) {
       const bool told = tokens_[pod->metadata.uid].contains(key);
       tokens_[pod->metadata.uid][key] = {"", executor_.wallNow() + kLongestTokenUse};
       if (!told)
-        listener_.warn(
-            *pod, fmt::format("MountVolume.SetUp for volume \"{}\" : this API server issues no "
-                              "tokens of service accounts: the file {} is left out",
-                              volume.name, source.path));
+        listener_.warn(*pod,
+                       fmt::format("MountVolume.SetUp for volume \"{}\" : this API server does not "
+                                   "issue service account tokens: the file {} is omitted",
+                                   volume.name, source.path));
     } else {
       co_return fail(Error(token.error()).within("failed to fetch token"));
     }
@@ -323,10 +324,10 @@ Task<Result<VolumeSetUp>> PodVolumes::resolveClaim(HostPodPtr pod, spec::Volume 
     setUp.path = textAt(*persistent, "spec", "local", "path");
   } else {
     co_return notProcessed(
-        volume.name, fmt::format("failed to get Plugin from volumeSpec for volume \"{}\" err=no "
-                                 "volume plugin matched: of persistent volumes this node has "
-                                 "hostPath and local ones only",
-                                 bound));
+        volume.name,
+        fmt::format("failed to get Plugin from volumeSpec for volume \"{}\" err=no volume plugin "
+                    "matched: this node supports only hostPath and local persistent volumes",
+                    bound));
   }
   co_return setUp;
 }

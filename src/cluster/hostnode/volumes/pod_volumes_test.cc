@@ -181,7 +181,7 @@ TEST_F(ClaimTest, OneThatIsNotThereNotBoundOrSomebodyElsesIsSaid) {
 
 TEST_F(ClaimTest, OtherSortsAreRefused) {
   bind("nfs: {server: s, path: /}");
-  EXPECT_THAT(errorOf(user), HasSubstr("hostPath and local ones only"));
+  EXPECT_THAT(errorOf(user), HasSubstr("only hostPath and local persistent volumes"));
 }
 
 TEST_F(PodVolumesTest, AnEphemeralClaimMustBeThePodsOwn) {
@@ -254,7 +254,7 @@ TEST_F(TokenTest, AreLeftOutWhereThereAreNone) {
   EXPECT_EQ(read("projected/t/token"), "(none)");
   EXPECT_EQ(read("projected/t/ns"), "default");
   ASSERT_EQ(errorOf(user), "");
-  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("the file token is left out")));
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("the file token is omitted")));
 }
 
 TEST_F(TokenTest, AreAskedForAgainWhateverWordsAFailureHas) {

@@ -133,7 +133,7 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(Fields& args) {
   for (const auto& [resource, percent] : out.thresholds) {
     const auto target = out.targets.find(resource);
     if (target == out.targets.end()) {
-      args.error("targetThresholds", fmt::format("{} is in thresholds and not here", resource));
+      args.error("targetThresholds", fmt::format("{} is in thresholds and missing here", resource));
     } else if (!out.deviation && percent > target->second) {
       args.error(fmt::format("thresholds[{}]", resource),
                  fmt::format("Invalid value: {}: must not be more than targetThresholds ({})",
@@ -142,7 +142,7 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(Fields& args) {
   }
   for (const auto& [resource, percent] : out.targets)
     if (!out.thresholds.contains(resource))
-      args.error("thresholds", fmt::format("{} is in targetThresholds and not here", resource));
+      args.error("thresholds", fmt::format("{} is in targetThresholds and missing here", resource));
   Fields limits = args.object("evictionLimits");
   const bool limited = limits.has("node");
   const auto most = limits.integer("node", 0, 0, 1'000'000);
@@ -150,7 +150,7 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(Fields& args) {
   limits.refuseUnknown();
   if (args.has("metricsUtilization"))
     args.error("metricsUtilization",
-               "there is no metrics client here; LowNodeLoad goes by what pods use");
+               "metrics clients are not supported; LowNodeLoad uses measured usage");
   args.raw("metricsUtilization");
   out.effective = givenOf(args, {"thresholds", "targetThresholds", "useDeviationThresholds",
                                  "numberOfNodes", "evictableNamespaces", "evictionLimits"});

@@ -49,13 +49,12 @@ void requireOrder(Fields& fields, std::string_view name, const Percentages& less
 // Notes prod thresholds without effect: the node exceeds the threshold of all pods first.
 void noteProdThresholdsWithoutEffect(const Fields& fields, const NodePool& pool,
                                      std::vector<std::string>& notes) {
-  compareOrder("prodHighThresholds", pool.prodHigh, "highThresholds", pool.high,
-               [&](const std::string& at, const std::string&) {
-                 notes.push_back(fmt::format(
-                     "{}: is more than highThresholds, which a node is over first; prod pods alone "
-                     "never decide",
-                     fields.pathOf(at)));
-               });
+  compareOrder(
+      "prodHighThresholds", pool.prodHigh, "highThresholds", pool.high,
+      [&](const std::string& at, const std::string&) {
+        notes.push_back(fmt::format(
+            "{}: has no effect: a node exceeds the lower highThresholds first", fields.pathOf(at)));
+      });
 }
 
 AnomalyCondition readAnomaly(Fields& fields, const AnomalyCondition& inherited) {

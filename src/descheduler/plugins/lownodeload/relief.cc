@@ -69,7 +69,8 @@ Task<void> Relief::run(std::vector<NodeLoad*> sources, std::vector<NodeLoad*> pr
   for (const LoadClass roomy : {LoadClass::Low, LoadClass::ProdLow, LoadClass::BothLow})
     room += pool_.of(roomy).size();
   if (room <= options_.numberOfNodes) {
-    log::v(4, "LowNodeLoad: {} nodes with room, numberOfNodes is {}", room, options_.numberOfNodes);
+    log::v(4, "LowNodeLoad: {} underutilized nodes, numberOfNodes is {}", room,
+           options_.numberOfNodes);
     co_return;
   }
   for (const auto& [over, scope] :
@@ -168,8 +169,9 @@ std::string Relief::rejectTarget(const Phase& phase, const NodeLoad& source, con
   const std::int64_t here = pool_.score(source, phase.scope);
   const std::int64_t then = pool_.score(there, phase.scope);
   if (then < here) return "";
-  return fmt::format("with it, node {} would be loaded to {:.1f} %, and {} is to {:.1f} %{}", node,
-                     static_cast<double>(then) / 10, source.name(), static_cast<double>(here) / 10,
+  return fmt::format("with it, node {} would be loaded to {:.1f} %, and {} is loaded to {:.1f} %{}",
+                     node, static_cast<double>(then) / 10, source.name(),
+                     static_cast<double>(here) / 10,
                      phase.scope == Scope::Prod ? " by prod pods" : "");
 }
 

@@ -91,7 +91,7 @@ CoreSchedHook::CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel
 
 void CoreSchedHook::mark() {
   if (marked_ || marker_.empty()) return;
-  const auto written = replaceFile(marker_, "cookies are given\n");
+  const auto written = replaceFile(marker_, "the node assigns cookies\n");
   marked_ = written.has_value();
   if (!written) logProblem(written.error());
 }

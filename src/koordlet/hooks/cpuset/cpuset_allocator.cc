@@ -99,7 +99,8 @@ void CpusetHook::prepare(const States& states, HookUpdates& updates) {
   if (auto state = readCpuManagerState(host_.dirs)) {
     kubelet_ = *std::move(state);
   } else {
-    log::v(4, "the last known state of kubelet's CPU manager stays: {}", state.error().message);
+    log::v(4, "the last known state of kubelet's CPU manager stays in use: {}",
+           state.error().message);
   }
   pools_ = cpuPools(*states.node(), *host_.topology, kubelet_, states.pods());
   // Cgroups below kubepods cannot have CPUs that kubepods does not have.

@@ -51,7 +51,7 @@ Result<resctrl::Domains> domainsOf(const json::value& part, const resctrl::Domai
   resctrl::Domains domains = root;
   if (const auto* all = find(part, "schemata"); all && all->is_object()) {
     const auto value = read(*all);
-    if (!value) return fail(ErrorCode::Invalid, "schemata makes no sense");
+    if (!value) return fail(ErrorCode::Invalid, "invalid schemata");
     for (auto& [id, current] : domains) current = *value;
   }
   const auto* single = find(part, "schemataPerCache");
@@ -60,7 +60,7 @@ Result<resctrl::Domains> domainsOf(const json::value& part, const resctrl::Domai
     const auto* id = find(item, "cacheID");
     const auto value = read(item);
     if (!id || !id->is_int64() || !root.contains(static_cast<int>(id->get_int64())) || !value)
-      return fail(ErrorCode::Invalid, "schemataPerCache names no cache, or makes no sense");
+      return fail(ErrorCode::Invalid, "invalid schemataPerCache, or without caches");
     domains[static_cast<int>(id->get_int64())] = *value;
   }
   return domains;

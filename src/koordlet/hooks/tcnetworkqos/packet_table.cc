@@ -293,7 +293,7 @@ Result<bool> exists(netlink::Socket& filter) {
   auto asked = filter.request(std::move(ask));
   if (asked) return true;
   if (asked.error().code == ErrorCode::NotFound) return false;
-  return fail(std::move(asked.error()).within("ask for the table of nf_tables"));
+  return fail(std::move(asked.error()).within("read the table of nf_tables"));
 }
 
 }  // namespace koord::koordlet::packettable

@@ -123,8 +123,7 @@ Result<> TrafficControl::findInterface() {
     best = number(RTA_PRIORITY);
     index = static_cast<int>(number(RTA_OIF));
   }
-  if (index == 0)
-    return fail(ErrorCode::NotFound, "there is no default route: no interface to shape");
+  if (index == 0) return fail(ErrorCode::NotFound, "no default route: no interface to shape");
   char name[IF_NAMESIZE];
   if (!::if_indextoname(static_cast<unsigned>(index), name))
     return fail(errnoError(fmt::format("name interface {}", index), errno));
@@ -162,7 +161,7 @@ Result<> TrafficControl::makeQdisc() {
     make.addStruct(TCA_HTB_INIT, global);
   });
   auto made = route_.request(std::move(make));
-  if (!made) return fail(std::move(made.error()).within("make an htb qdisc on " + interface_));
+  if (!made) return fail(std::move(made.error()).within("create an htb qdisc on " + interface_));
   return {};
 }
 
@@ -230,13 +229,13 @@ Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
   if (!done && !plan.cgroups.empty()) {
     // Kernels without nft_socket do not know the cgroup of a packet.
     if (!std::exchange(reportedCgroups_, true))
-      log::warn("what pods in the node's network send counts as the system's: {}",
+      log::warn("traffic of pods in the host network counts as system traffic: {}",
                 done.error().message);
     TrafficPlan others = plan;
     others.cgroups.clear();
     done = packettable::replace(filter_, others, byNetCls);
   }
-  if (!done) return fail(std::move(done.error()).within("make the table of nf_tables"));
+  if (!done) return fail(std::move(done.error()).within("create the table of nf_tables"));
   installedPlan_ = plan;
   return {};
 }

@@ -97,7 +97,7 @@ void CgroupReconcile::addDirectories(Pass& pass) const {
 
 void CgroupReconcile::run() {
   if (!states_.slo() || !states_.node() || !states_.podsSynced()) {
-    reason_ = "waits for the NodeSLO, the Node object and the pods";
+    reason_ = "waiting for the NodeSLO, the Node object and the pods";
     return;
   }
   Pass pass;
@@ -111,11 +111,11 @@ void CgroupReconcile::run() {
   addDirectories(pass);
   protected_ = pass.sums[indexOf(KubeQos::Guaranteed)].min.value_or(0);
   const auto result = executor_.updateLeveled(pass.levels);
-  reason_ =
-      fmt::format("{} MiB of requests protected{}", protected_ >> 20,
-                  protected_ > pass.allocatable
-                      ? fmt::format(", cut to the {} MiB that the node has", pass.allocatable >> 20)
-                      : "");
+  reason_ = fmt::format(
+      "{} MiB of requests protected{}", protected_ >> 20,
+      protected_ > pass.allocatable
+          ? fmt::format(", limited to the {} MiB that the node has", pass.allocatable >> 20)
+          : "");
   if (result.failed > 0) reason_ += fmt::format("; {} values refused", result.failed);
 }
 

@@ -119,7 +119,7 @@ TEST_P(MemoryQosTest, MoreThanTheNodeHasIsNotPromised) {
   addPod("v", R"("requests":{"memory":"12Gi"})");
   strategy_.run();
   EXPECT_EQ(text(CgroupFile::MemoryMin, host_.kubepods()), std::to_string(16 * kGiB));
-  EXPECT_THAT(textAt(strategy_.view(), "reason"), testing::HasSubstr("cut to the 16384 MiB"));
+  EXPECT_THAT(textAt(strategy_.view(), "reason"), testing::HasSubstr("limited to the 16384 MiB"));
 }
 
 TEST_P(MemoryQosTest, APodsAnnotationOverridesItsClassUnlessItIsNonsense) {

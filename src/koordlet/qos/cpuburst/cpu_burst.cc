@@ -154,8 +154,7 @@ bool CpuBurst::writeBurst(const std::string& dir, std::int64_t us, std::int64_t 
   if (!burstWithinQuota_) {
     const auto written = write(us);
     if (written || us <= base) return taken(written);
-    log::info("this kernel limits bursts to the quota, so bursts end there: {}",
-              written.error().message);
+    log::info("this kernel limits bursts to the quota: {}", written.error().message);
     burstWithinQuota_ = true;
   }
   const auto written = write(std::min(us, base));

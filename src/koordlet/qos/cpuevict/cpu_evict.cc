@@ -62,8 +62,7 @@ Result<CpuEvict::Use> CpuEvict::averages(const api::ResourceThresholdStrategy& s
   const auto seconds = [](Duration span) {
     return std::chrono::duration_cast<std::chrono::seconds>(span).count();
   };
-  if (!usage || !request || !limit)
-    return fail(ErrorCode::NotFound, "best effort was not measured");
+  if (!usage || !request || !limit) return fail(ErrorCode::NotFound, "no samples of BE pods");
   const std::size_t count =
       std::min({usage->aggregates.count, request->aggregates.count, limit->aggregates.count});
   if (!cpuevict::enoughSamples(seconds(window), seconds(collectInterval_),
@@ -97,8 +96,8 @@ Result<EvictionTask> CpuEvict::bestEffortTask(
   const auto average = averages(strategy);
   if (!average) return fail(average.error());
   const std::string why =
-      fmt::format("best effort uses {:.0f}m of {:.0f}m allowed and {:.0f}m requested",
-                  average->usage, average->limit, average->request);
+      fmt::format("BE pods use {:.0f}m of {:.0f}m allowed and {:.0f}m requested", average->usage,
+                  average->limit, average->request);
   std::int64_t milli = wanted(*average);
   if (milli > 0) {
     const auto current = newest(strategy);
@@ -123,8 +122,8 @@ Result<EvictionTask> CpuEvict::allocatableTask(
   Amounts promised = releaseByRequests(model::kCpu, *bounds, states_.node()->status.allocatable,
                                        countedPods(states_.pods()));
   if (promised.empty())
-    return fail(ErrorCode::NotFound, "no more CPU was promised than the node has");
-  return EvictionTask{std::string(kAllocatableCpu), "more CPU was promised than the node has",
+    return fail(ErrorCode::NotFound, "CPU requests do not exceed the threshold");
+  return EvictionTask{std::string(kAllocatableCpu), "CPU requests exceed the threshold",
                       ReleaseKind::Requested,
                       victimsByRequest(model::kCpu, users, bounds->priority), std::move(promised)};
 }

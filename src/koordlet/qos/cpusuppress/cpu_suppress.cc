@@ -86,7 +86,8 @@ void CpuSuppress::run() {
     recoverQuota();
     recoverCpuset();
     status_.enabled = false;
-    status_.reason = "left to the NUMA nodes that the scheduler chose (feature gate BECPUManager)";
+    status_.reason =
+        "off: BE pods use the NUMA nodes that the scheduler chose (feature gate BECPUManager)";
     readBack();
     return;
   }
@@ -114,7 +115,7 @@ void CpuSuppress::run() {
   if (ceiling_ && ceiling_->milli < budget->suppress) {
     budget->suppress = status_.budgetMilli = ceiling_->milli;
     status_.reason +=
-        fmt::format(", held to {:.2f} because {}", cores(ceiling_->milli), ceiling_->why);
+        fmt::format(", limited to {:.2f} because {}", cores(ceiling_->milli), ceiling_->why);
   }
   if (status_.policy == kQuotaPolicy) {
     adjustQuota(budget->suppress);
@@ -130,22 +131,21 @@ void CpuSuppress::run() {
 void CpuSuppress::describe(const cpusuppress::Budget& budget) {
   status_.reason.clear();
   const auto to = std::back_inserter(status_.reason);
-  fmt::format_to(to, "{}% of {:.2f} cores is {:.2f}; latency-sensitive use {:.2f}, system {:.2f}: ",
+  fmt::format_to(to, "{}% of {:.2f} cores is {:.2f}; LS pods use {:.2f}, system {:.2f}: ",
                  status_.thresholdPercent, cores(status_.nodeMilli),
                  cores(status_.nodeMilli * status_.thresholdPercent / 100),
                  cores(status_.lsUsedMilli), cores(status_.systemUsedMilli));
   if (budget.suppress < 0) {
-    fmt::format_to(to, "{:.2f} too much, best effort is held to the least",
-                   cores(-budget.suppress));
+    fmt::format_to(to, "{:.2f} too much, BE pods get the minimum", cores(-budget.suppress));
   } else {
-    fmt::format_to(to, "best effort may use {:.2f}", cores(budget.suppress));
+    fmt::format_to(to, "BE pods may use {:.2f}", cores(budget.suppress));
   }
 }
 
 Result<cpusuppress::Budget> CpuSuppress::budget() {
   const auto& node = states_.node();
   if (!node) return fail(ErrorCode::NotFound, "the Node object is not known yet");
-  if (states_.pods().empty()) return fail(ErrorCode::NotFound, "no pods are known");
+  if (states_.pods().empty()) return fail(ErrorCode::NotFound, "no pods yet");
   if (!host_.topology) return fail(ErrorCode::NotFound, "the CPUs of the machine are not known");
   const WallTime now = clock_.wallNow();
   const auto last = [&](Metric metric, std::string_view subject) {
@@ -197,7 +197,8 @@ const std::vector<CpuPlace>& CpuSuppress::usableCpus() {
 
 CpuSet CpuSuppress::excluded() {
   if (const auto read = kubelet_.refresh(); !read)
-    log::v(4, "the last known state of kubelet's CPU manager stays: {}", read.error().message);
+    log::v(4, "the last known state of kubelet's CPU manager stays in use: {}",
+           read.error().message);
   const CpuTopology* topology = host_.topology ? &*host_.topology : nullptr;
   const CpuSet owned = cpusuppress::ownedByKubelet(kubelet_.state(), states_.pods());
   if (!states_.node()) return owned;
@@ -216,7 +217,7 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
   const CpuSet forbidden = excluded();  // also learns kubelet's policy
   const auto current = currentCpus();
   if (!current) {
-    log::v(4, "best effort not suppressed: {}", current.error().message);
+    log::v(4, "BE pods not suppressed: {}", current.error().message);
     return;
   }
   cpusuppress::CpusetInput& input = choosing_;
@@ -235,7 +236,7 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
   }
   const CpuSet& chosen = chosen_;
   if (chosen.empty()) {
-    status_.reason += "; no CPUs left to choose from, unchanged";
+    status_.reason += "; no CPUs available, unchanged";
     return;
   }
   status_.reason.append(", on CPUs ").append(chosen.toString());
@@ -249,7 +250,7 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
 void CpuSuppress::adjustQuota(std::int64_t budgetMilli) {
   const auto current = reader_.cfsQuotaUs(host_.besteffort());
   if (!current) {
-    log::v(4, "best effort not suppressed: {}", current.error().message);
+    log::v(4, "BE pods not suppressed: {}", current.error().message);
     return;
   }
   quotaRecovered_ = false;
@@ -261,7 +262,7 @@ void CpuSuppress::adjustQuota(std::int64_t budgetMilli) {
                                          std::to_string(*quota), "AdjustBEByNodeCPUUsage"},
                                         ResourceExecutor::Caching::ForceWrite);
   if (!outcome) {
-    log::warn("quota of best effort not set: {}", outcome.error().message);
+    log::warn("quota of BE pods not set: {}", outcome.error().message);
     return;
   }
   metrics_.beSuppress(std::string(kQuotaPolicy),

@@ -128,9 +128,9 @@ Task<void> InterferenceRelief::evict(EvictionTask task) {
 void InterferenceRelief::run(const std::vector<Interference>& interferences) {
   const auto worst = std::ranges::find_if(interferences, isCpuCause);
   if (features_.suppress) hold(worst == interferences.end() ? nullptr : &*worst);
-  reason_ = interferences.empty() ? "no pod suffers" : tell(interferences.front());
+  reason_ = interferences.empty() ? "no interference" : tell(interferences.front());
   if (ceiling_)
-    reason_ += fmt::format("; best effort is held to {:.2f} cores",
+    reason_ += fmt::format("; BE pods are limited to {:.2f} cores",
                            static_cast<double>(ceiling_->milli) / 1000);
   if (!features_.evict) return;
   auto task = evictionFor(interferences);

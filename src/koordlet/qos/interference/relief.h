@@ -47,7 +47,7 @@ class InterferenceRelief {
   std::optional<SteadyTime> atLeastSince_;  // since when the ceiling is at its minimum
   std::optional<SteadyTime> lastAttempt_;
   bool evicting_ = false;
-  std::string lastEviction_, reason_ = "no pod suffers";
+  std::string lastEviction_, reason_ = "no interference";
   TaskGroup tasks_;
 };
 

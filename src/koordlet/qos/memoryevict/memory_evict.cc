@@ -121,7 +121,7 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
                                                       countedPods(states_.pods()));
     if (!promised.empty())
       tasks.push_back(
-          {std::string(kAllocatableMemory), "more memory was promised than the node has",
+          {std::string(kAllocatableMemory), "memory requests exceed the threshold",
            ReleaseKind::Requested,
            victimsByRequest(model::kMemory, users, *strategy.allocatableEvictPriorityThreshold),
            std::move(promised)});

@@ -100,7 +100,7 @@ Result<> ResctrlReconcile::prepare(const Groups& groups) {
     if (!made) return fail(made.error());
     if (!*made) continue;
     executor_.forgetFile(resctrl::rootDir(host_.dirs) + group.name + "/schemata");
-    log::info("made the resctrl group {}", group.name);
+    log::info("created the resctrl group {}", group.name);
   }
   used_ = true;
   return {};

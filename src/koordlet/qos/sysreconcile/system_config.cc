@@ -57,7 +57,7 @@ void SystemConfig::apply(const FileUpdate& update) {
 void SystemConfig::run() {
   problems_.clear();
   if (!states_.slo() || !states_.node()) {
-    reason_ = "waits for the NodeSLO and the Node object";
+    reason_ = "waiting for the NodeSLO and the Node object";
     return;
   }
   const auto& strategy = states_.slo()->system;

@@ -102,7 +102,7 @@ void Connection::connect() {
 void Connection::retry(const std::string& why) {
   ++tries_;
   if (gaveUp()) {
-    log::error("NRI: {}; that was try {} of {} (--runtime-hooks-nri-backoff-steps)", why, tries_,
+    log::error("NRI: {}; attempt {} of {} (--runtime-hooks-nri-backoff-steps)", why, tries_,
                options_.backoffSteps);
     return;
   }
@@ -158,11 +158,11 @@ void Connection::take(FrameReader::Arrived arrived) {
 void Connection::registered(const TtrpcFrame& frame) {
   TtrpcResponse response;
   if (!response.ParseFromString(frame.data))
-    return lost("the answer to RegisterPlugin is not a response of ttrpc");
+    return lost("the reply to RegisterPlugin is not a ttrpc response");
   // containerd omits the status on success.
   if (response.status().code() != 0)
-    return lost(fmt::format("the runtime does not take plugin {}-{}: {}", options_.index,
-                            options_.name, response.status().message()));
+    return lost(fmt::format("the runtime rejects plugin {}-{}: {}", options_.index, options_.name,
+                            response.status().message()));
   if (timer_ != 0) loop_.cancel(std::exchange(timer_, 0));
   registered_ = true;
   loggedProblem_.clear();
@@ -182,7 +182,7 @@ void Connection::serve(TtrpcFrame frame) {
   if (!odd || !request.ParseFromString(frame.data)) {
     return send(kPluginStream,
                 responseTo(frame.call, fail(ErrorCode::BadRequest,
-                                            odd ? "no request of ttrpc"
+                                            odd ? "not a ttrpc request"
                                                 : "the number of a call must be odd and larger "
                                                   "than those before")));
   }

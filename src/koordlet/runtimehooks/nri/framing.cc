@@ -50,9 +50,9 @@ Result<bool> FrameReader::takePiece() {
   const std::uint32_t stream = numberAt(input_, 0);
   const std::size_t size = numberAt(input_, 4);
   if (size > kMaxPiece)
-    return fail(
-        ErrorCode::BadRequest,
-        fmt::format("a piece of {} bytes on stream {}; the most is {}", size, stream, kMaxPiece));
+    return fail(ErrorCode::BadRequest,
+                fmt::format("a fragment of {} bytes on stream {}; the limit is {}", size, stream,
+                            kMaxPiece));
   if (input_.size() < kPieceHead + size) return false;
   // Data of unknown streams is dropped.
   if (stream == kPluginStream || stream == kRuntimeStream)
@@ -68,7 +68,7 @@ Result<std::optional<FrameReader::Arrived>> FrameReader::next() {
       const std::size_t size = numberAt(bytes, 0);
       if (size > kMaxData)
         return fail(ErrorCode::BadRequest,
-                    fmt::format("a ttrpc message of {} bytes; the most is {}", size, kMaxData));
+                    fmt::format("a ttrpc message of {} bytes; the limit is {}", size, kMaxData));
       if (bytes.size() < kFrameHead + size) continue;
       Arrived arrived{stream,
                       {numberAt(bytes, 4), static_cast<std::uint8_t>(bytes[8]),

@@ -44,9 +44,9 @@ Result<EventMask> eventsOf(std::string_view name) {
     if (lowered(kEvents[i]) == wanted) {
       const EventMask mask = 1 << i;
       if (mask & kServed) return mask;
-      return fail(ErrorCode::Invalid, fmt::format("events: nothing is done for {}", name));
+      return fail(ErrorCode::Invalid, fmt::format("events: no hook handles {}", name));
     }
-  return fail(ErrorCode::Invalid, fmt::format("events: there is no {}", name));
+  return fail(ErrorCode::Invalid, fmt::format("events: unknown event {}", name));
 }
 
 HookedPod podOf(const PodSandbox& pod) {
@@ -106,7 +106,7 @@ template <class Message>
 Result<Message> readAs(const std::string& payload) {
   Message message;
   if (!message.ParseFromString(payload))
-    return fail(ErrorCode::BadRequest, "the payload is not a message of the method");
+    return fail(ErrorCode::BadRequest, "the payload is not the method's message");
   return message;
 }
 
@@ -161,8 +161,7 @@ Result<std::string> Plugin::configure(const std::string& payload) {
   if (!request) return fail(request.error());
   const auto events = eventsIn(request->config());
   if (!events) return fail(events.error());
-  log::info("NRI: {} {} asks for containers' values", request->runtime_name(),
-            request->runtime_version());
+  log::info("NRI: registered with {} {}", request->runtime_name(), request->runtime_version());
   ConfigureResponse response;
   response.set_events(*events);
   return response.SerializeAsString();
@@ -193,7 +192,7 @@ Result<std::string> Plugin::synchronize(const std::string& payload) {
     put(*values, *update->mutable_linux()->mutable_resources());
     update->set_ignore_failure(true);  // it may have ended meanwhile
   }
-  log::info("NRI: {} pods and {} containers are there, {} of them get values",
+  log::info("NRI: {} pods and {} containers exist, {} of them get values",
             synchronizing_.pods_size(), synchronizing_.containers_size(), response.update_size());
   synchronizing_.Clear();
   return response.SerializeAsString();

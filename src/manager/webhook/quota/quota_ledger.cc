@@ -135,7 +135,7 @@ Task<Result<>> QuotaLedger::checkWithFamily(Change change, const Check* check) {
 }
 
 Task<Result<>> QuotaLedger::admit(Change change, Check check, bool dryRun) {
-  Result<> judged = fail(ErrorCode::Unavailable, "the quotas are not known yet");
+  Result<> judged = fail(ErrorCode::Unavailable, "the quotas are not read yet");
   if (synced()) {
     auto judging = checkWithFamily(change, &check);
     judged = co_await judging;
@@ -184,8 +184,7 @@ Result<> QuotaLedger::judge(QuotaTopology& topology, const std::string& name, co
     }
     if (auto ok = check(topology); !ok)
       return fail(ErrorCode::Invalid,
-                  ok.error().message +
-                      " (with changes of other quotas that are being made; try again in a moment)");
+                  ok.error().message + " (changes of other quotas are in progress; try again)");
   }
   return {};
 }

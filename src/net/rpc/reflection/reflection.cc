@@ -147,7 +147,7 @@ GrpcReply answer(const Catalogue& catalogue, const std::string& question) {
       break;
     case Request::MESSAGE_REQUEST_NOT_SET:
       return std::unexpected(
-          GrpcStatus{GrpcCode::InvalidArgument, "a ServerReflectionRequest that asks for nothing"});
+          GrpcStatus{GrpcCode::InvalidArgument, "a ServerReflectionRequest without a request"});
   }
   *response.mutable_original_request() = std::move(request);
   return response.SerializeAsString();

@@ -69,7 +69,7 @@ void GangCheck::checkNodes() {
 }
 
 void GangCheck::tell(const std::string& about, const std::string& difference) {
-  log::error("{}: what is kept of gangs differs from the pods: {}", about, difference);
+  log::error("{}: the state of gangs differs from the pods: {}", about, difference);
   if (Observer* observer = handle_.observer()) observer->drifted("gangs");
 }
 

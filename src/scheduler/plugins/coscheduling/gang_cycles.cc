@@ -276,7 +276,7 @@ Status GangCycles::judge(const std::string& id, const GroupOutcome& outcome) {
       return {Code::Wait, {}, {}};
     }
     if (!hold_.groupId().empty())
-      text += fmt::format("; GangGroup \"{}\" goes first with places that it waits with",
+      text += fmt::format("; GangGroup \"{}\" has precedence because its members wait with nodes",
                           hold_.groupId());
   }
   return refuse(*gang, std::move(text), outcome);

@@ -70,7 +70,7 @@ class Reader {
     const auto given = text(model::kAnnotationGangTotalNumber);
     if (given.empty()) return;
     const auto total = parseInt32(given);
-    if (!total) return problem(model::kAnnotationGangTotalNumber, "must be a whole number");
+    if (!total) return problem(model::kAnnotationGangTotalNumber, "must be an integer");
     if (*total == 0) return;
     if (*total < spec_.minimum)
       return problem(model::kAnnotationGangTotalNumber,
@@ -164,7 +164,7 @@ class Reader {
     if (const json::value* multiple = rule->if_contains("podCountMultiple")) {
       const std::int64_t* number = multiple->if_int64();
       if (!number || *number < 0 || *number > INT32_MAX) {
-        wrong(".podCountMultiple", "must be a whole number that is not negative");
+        wrong(".podCountMultiple", "must be a non-negative integer");
       } else {
         gather.multiple = std::max<std::int64_t>(*number, 1);
       }
@@ -297,7 +297,7 @@ GangSpec gangSpecOf(const api::WorkloadPodGroup& group, const CoschedulingArgs& 
     if (keys.size() > 1)
       spec.problems.push_back(
           fmt::format("spec.schedulingConstraints.topology: Too many: {}: must have at most 1 item;"
-                      " only {} is kept to",
+                      " only {} is used",
                       keys.size(), spec.topologyKey));
   }
   return spec;
@@ -309,8 +309,8 @@ Result<GangSpec> gangSpecOf(const api::Pod& pod, const CoschedulingArgs& args) {
   if (!number) {
     return fail(ErrorCode::Invalid,
                 minimum.there
-                    ? fmt::format("{}[{}]: Invalid value: \"{}\": must be a whole number",
-                                  minimum.path, minimum.key, shortened(minimum.text, kMostShown))
+                    ? fmt::format("{}[{}]: Invalid value: \"{}\": must be an integer", minimum.path,
+                                  minimum.key, shortened(minimum.text, kMostShown))
                     : fmt::format("{}[{}]: Required value: how many pods the gang needs",
                                   minimum.path, minimum.key));
   }

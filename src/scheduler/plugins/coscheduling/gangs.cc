@@ -410,7 +410,7 @@ std::string Gangs::verify(const std::string& id) {
     if (!known || gangIdOf(*pod->pod) != id) strangers.push_back(pod);
   }
   for (const PodPtr& pod : strangers) {
-    note("pod " + pod->key() + " is a member here and nowhere else");
+    note("pod " + pod->key() + " is a member of this gang by mistake");
     gang.members.erase(pod->uid());
     bound -= assigned(*pod);
     notReady -= heldBack(*pod);
@@ -421,7 +421,7 @@ std::string Gangs::verify(const std::string& id) {
   std::erase_if(gang.released, [&](const auto& entry) {
     const auto* record = handle_.cluster().findPod(entry.first);
     if (record && record->assumed) return false;
-    note("a member that was let go has no place");
+    note("a released member has no node");
     return true;
   });
   if (specify(gang)) note("its requirements differed from its objects");

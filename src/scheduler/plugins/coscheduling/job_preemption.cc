@@ -80,7 +80,7 @@ std::string_view resultOf(const Status& status) {
   static constexpr std::string_view kResults[] = {"not eligible due to preemptionPolicy=Never.",
                                                   kVictimsTerminate,
                                                   "not eligible for a while",
-                                                  "the cluster has changed meanwhile",
+                                                  "the cluster has changed in the meantime",
                                                   "no potential victims",
                                                   "preemption not helpful",
                                                   "no victims are needed",
@@ -115,7 +115,7 @@ bool putFirst(std::vector<PodPtr>& pods, const PodInfo& pod) {
 }
 
 std::string keptReason(const PodInfo& member) {
-  return fmt::format("pod {} may not preempt (preemptionPolicy=Never) and needs room",
+  return fmt::format("pod {} may not preempt (preemptionPolicy=Never) and needs resources",
                      member.key());
 }
 
@@ -203,7 +203,7 @@ JobPlan JobPreemption::planFor(const PodInfo& pod, const PreemptionRules& rules,
     plan = {Status::unschedulable(keptReason(*kept.front())), {}, {}, {}};
   }
   if (plan.status.ok())
-    plan.status = Status::unschedulable("it lacks more members than there are without a node");
+    plan.status = Status::unschedulable("it needs more members than it has pending pods");
   return plan;
 }
 
@@ -286,7 +286,7 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
     return result;
   }
   if (!execute(plan)) {
-    result.status = unschedulable("the cluster has changed meanwhile");
+    result.status = unschedulable("the cluster has changed in the meantime");
     return result;
   }
   result.nomination = cycles_.nominationOf(*pod);

@@ -15,7 +15,7 @@ std::int64_t missingMembers(const GangProgress& gang) {
 
 std::string shortageText(const std::string& id, const GangProgress& gang) {
   const bool running = gang.policy == MatchPolicy::WaitingAndRunning;
-  std::string text = fmt::format("gang {} has places for {} of {} members", id,
+  std::string text = fmt::format("gang {} has nodes for {} of {} members", id,
                                  gang.waiting + (running ? gang.bound : 0), gang.minimum);
   if (gang.policy == MatchPolicy::OnlyWaiting && gang.bound > 0)
     text += fmt::format(" (match policy only-waiting; {} are bound and do not count)", gang.bound);

@@ -35,8 +35,7 @@ void reportInvalidIndex(Handle& handle, std::span<const PodPtr> members) {
   if (wrong == members.end() || !handle.events()) return;
   handle.events()->record(
       handle.kindOf(**wrong).reference(**wrong), "Warning", "InvalidGang",
-      fmt::format("metadata.annotations[{}]: Invalid value: \"{}\": must be a whole number that is "
-                  "not negative",
+      fmt::format("metadata.annotations[{}]: Invalid value: \"{}\": must be a non-negative integer",
                   kIndex, *api::findIn((*wrong)->pod->metadata.annotations, kIndex)),
       "Scheduling");
 }

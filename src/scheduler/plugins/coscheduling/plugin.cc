@@ -231,8 +231,7 @@ json::value Coscheduling::factsOf(const PodInfo& pod) const {
   if (!gang) return nullptr;
   json::object facts = explainGang(cycles_, gangs_, *gang);
   if (!args_.awareNetworkTopology && gangs_.networkOf(*gang))
-    facts.emplace("networkTopology",
-                  "not kept to: awareNetworkTopology of CoschedulingArgs is off");
+    facts.emplace("networkTopology", "ignored: awareNetworkTopology of CoschedulingArgs is false");
   return facts;
 }
 

@@ -271,10 +271,9 @@ TEST(Coscheduling, with_only_waiting_bound_members_do_not_count) {
   f.members("g", 2, 3);
   f.run(20s);
   EXPECT_THAT(f.placed(), SizeIs(2));
-  EXPECT_THAT(
-      f.lastCondition("g-2"),
-      HasSubstr("gang default/g has places for 1 of 2 members (match policy only-waiting; 2 "
-                "are bound and do not count)"));
+  EXPECT_THAT(f.lastCondition("g-2"),
+              HasSubstr("gang default/g has nodes for 1 of 2 members (match policy only-waiting; 2 "
+                        "are bound and do not count)"));
   f.members("g", 3, 4);
   f.run(20s);
   EXPECT_THAT(f.placed(), SizeIs(4));
@@ -590,7 +589,7 @@ TEST(Coscheduling, services_show_what_a_gang_has_and_lacks) {
   ASSERT_TRUE(diagnosis) << diagnosis.error().message;
   EXPECT_EQ(textAt(*diagnosis, "mode"), "Strict");
   EXPECT_THAT(std::string(textAt(*diagnosis, "waitingFor")),
-              HasSubstr("a place for all that it needs: GangGroup \"default/g\""));
+              HasSubstr("nodes for all members that it needs: GangGroup \"default/g\""));
   EXPECT_EQ(f.ask("diagnosis/default/none").error().message, "cannot find gang default/none");
   EXPECT_EQ(f.ask("gang/default/none").error().message, "cannot find gang default/none");
   const auto all = f.ask("gangs");

@@ -191,15 +191,16 @@ void PodGroupController::reportProblems(const Gang& gang) {
 // The pods or objects that the gang itself lacks; "" if it has all.
 std::string PodGroupController::ownShortageOf(const Gang& gang) const {
   if (gang.deleted)
-    return fmt::format("PodGroup {} was deleted; {} of its pods names it", gang.id,
+    return fmt::format("PodGroup {} was deleted; its pods name it in {}", gang.id,
                        namingField(gang.id));
   if (!gang.spec) {
-    return gang.unreadable.empty() ? fmt::format("there is no PodGroup {}; {} of its pods names it",
-                                                 gang.id, namingField(gang.id))
-                                   : gang.unreadable;
+    return gang.unreadable.empty()
+               ? fmt::format("PodGroup {} does not exist; its pods name it in {}", gang.id,
+                             namingField(gang.id))
+               : gang.unreadable;
   }
   if (gang.complete()) return {};
-  return fmt::format("{}: {} pods are needed, and {} are there{}", gang.minimumField(),
+  return fmt::format("{}: {} pods are required, {} exist{}", gang.minimumField(),
                      gang.spec->minimum, gang.members.size(),
                      gang.notReady > 0 ? fmt::format(", of which {} are held back", gang.notReady)
                                        : std::string());
@@ -212,9 +213,9 @@ std::string PodGroupController::shortageOf(const Gang& gang) const {
   for (const std::string& id : gang.spec->group) {
     const Gang* other = gangs_.find(id);
     if (!other || other->deleted)
-      return fmt::format("gang {}, which it is bound together with, is not there", id);
+      return fmt::format("gang {}, with which it is bound together, does not exist", id);
     if (const std::string shortage = ownShortageOf(*other); !shortage.empty())
-      return fmt::format("gang {}, which it is bound together with: {}", id, shortage);
+      return fmt::format("gang {}, with which it is bound together: {}", id, shortage);
   }
   return {};
 }
@@ -227,7 +228,7 @@ void PodGroupController::reportToMembers(const Gang& gang, Wait& wait) {
     if (!pod->pod->spec.schedulingGates.empty() || pod->pod->metadata.deletionTimestamp) continue;
     if (!wait.members.insert(pod->uid()).second) continue;
     handle_.events()->record(handle_.kindOf(*pod).reference(*pod), "Warning", "GangIncomplete",
-                             fmt::format("waits for its gang {}: {}", gang.id, wait.shortage),
+                             fmt::format("waiting for its gang {}: {}", gang.id, wait.shortage),
                              "Scheduling");
     if (++told == kMaxReportedAtOnce) return;
   }

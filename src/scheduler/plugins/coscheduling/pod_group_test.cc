@@ -214,11 +214,11 @@ TEST_F(ControllerTest, says_what_an_impossible_minimum_waits_for) {
   f.create(f.member("y", "nowhere"));
   f.create(aPod("other"));
   f.run(1min);
-  EXPECT_THAT(f.events,
-              Contains(HasSubstr("spec.minMember: 1000000 pods are needed, and 2 are there")));
+  EXPECT_THAT(f.events, Contains(HasSubstr("spec.minMember: 1000000 pods are required, 2 exist")));
   EXPECT_THAT(f.events, Contains(HasSubstr("min-available]: Invalid value: \"none\"")));
-  EXPECT_THAT(f.events, Contains(HasSubstr("there is no PodGroup default/nowhere; "
-                                           "metadata.labels[pod-group.scheduling.sigs.k8s.io]")));
+  EXPECT_THAT(f.events,
+              Contains(HasSubstr("PodGroup default/nowhere does not exist; its pods name it in "
+                                 "metadata.labels[pod-group.scheduling.sigs.k8s.io]")));
   EXPECT_THAT(f.placed(), ElementsAre("other"));
 }
 

@@ -104,7 +104,7 @@ TEST_F(OnceSatisfied, without_a_pod_group_it_ends_with_the_last_member) {
   f.create(f.light("d", "g", "2"));
   f.run(30s);
   EXPECT_EQ(f.nodeOf("d"), "");
-  EXPECT_THAT(f.events, Contains(HasSubstr("2 pods are needed, and 1 are there")));
+  EXPECT_THAT(f.events, Contains(HasSubstr("2 pods are required, 1 exist")));
 }
 
 TEST_F(OnceSatisfied, is_known_after_a_restart_by_the_members_that_run) {
@@ -175,7 +175,7 @@ TEST_F(OnceSatisfied, a_member_that_is_held_hears_why_and_hears_it_once) {
   f.gang("g", 3);
   f.members("g", 0, 2);
   f.run(60s);
-  const std::string text = "spec.minMember: 3 pods are needed, and 2 are there";
+  const std::string text = "spec.minMember: 3 pods are required, 2 exist";
   EXPECT_EQ(std::ranges::count_if(
                 f.events, [&](const auto& event) { return event.find(text) != event.npos; }),
             3)
@@ -187,13 +187,14 @@ TEST_F(OnceSatisfied, a_member_of_a_complete_gang_hears_which_other_gang_it_wait
   f.gang("a", 1, {{"gang.scheduling.koordinator.sh/groups", both}});
   f.members("a", 0, 1);
   f.run(60s);
-  EXPECT_THAT(f.events, Contains(HasSubstr("gang default/b, which it is bound together with, is "
-                                           "not there")));
+  EXPECT_THAT(
+      f.events,
+      Contains(HasSubstr("gang default/b, with which it is bound together, does not exist")));
   f.gang("b", 2, {{"gang.scheduling.koordinator.sh/groups", both}});
   f.members("b", 0, 1);
   f.run(60s);
-  EXPECT_THAT(f.events, Contains(HasSubstr("gang default/b, which it is bound together with: "
-                                           "spec.minMember: 2 pods are needed, and 1 are there")));
+  EXPECT_THAT(f.events, Contains(HasSubstr("gang default/b, with which it is bound together: "
+                                           "spec.minMember: 2 pods are required, 1 exist")));
 }
 
 TEST_F(OnceSatisfied, a_member_whose_pod_group_is_deleted_hears_of_it) {

@@ -75,7 +75,7 @@ std::string gangShortageText(const GangCycles& cycles, const Gangs& gangs, const
             : "");
   }
   if (const GangRefusal* refusal = cycles.refusalOf(Gangs::groupIdOf(gang)))
-    return "a place for all that it needs: " + refusal->message;
+    return "nodes for all members that it needs: " + refusal->message;
   return "";
 }
 

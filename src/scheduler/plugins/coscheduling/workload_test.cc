@@ -94,8 +94,7 @@ TEST(Workload, a_replaced_member_waits_with_an_event_when_most_of_the_others_hav
   f.create(f.grouped("d", "g"));
   f.run(30s);
   EXPECT_THAT(f.placed(), IsEmpty());
-  EXPECT_THAT(f.events,
-              ::testing::Contains(HasSubstr("minCount: 3 pods are needed, and 1 are there")));
+  EXPECT_THAT(f.events, ::testing::Contains(HasSubstr("minCount: 3 pods are required, 1 exist")));
   f.gangOf("g", 1);
   f.run();
   EXPECT_THAT(f.placed(), ElementsAre("d"));

@@ -6,7 +6,7 @@ namespace koord::scheduler {
 
 Task<Status> DefaultBinder::bind(CycleState& state, PodPtr pod, std::string nodeName) {
   kube::Api* api = handle_.api();
-  if (!api) co_return Status::error("there is no API to bind with");
+  if (!api) co_return Status::error("no API server to bind with");
   auto call = kube::bindPod(*api, api::keyOf(pod->pod->metadata), pod->uid(), nodeName,
                             state.annotations());
   const Result<> bound = co_await call;

@@ -161,7 +161,7 @@ Task<Result<bool>> DeviceAdaption::isHeld(DeviceLock lock) {
 
 // Of two concurrent locks, one fails on the resource version of the node.
 Task<Result<>> DeviceAdaption::lock(PodPtr pod, std::string node, std::string key) {
-  if (!handle_.api()) co_return fail(ErrorCode::Unavailable, "there is no API");
+  if (!handle_.api()) co_return fail(ErrorCode::Unavailable, "no API server");
   for (int attempt = 1;; ++attempt) {
     auto reading = kube::get<api::Node>(*handle_.api(), api::ObjectKey{"", node});
     const Result<api::Node> now = co_await reading;
@@ -193,7 +193,7 @@ Task<Result<>> DeviceAdaption::lock(PodPtr pod, std::string node, std::string ke
 }
 
 Task<Result<>> DeviceAdaption::labelForHami(PodPtr pod, std::string node) {
-  if (!handle_.api()) co_return fail(ErrorCode::Unavailable, "there is no API");
+  if (!handle_.api()) co_return fail(ErrorCode::Unavailable, "no API server");
   json::object labels;
   labels[kHamiNode] = node;
   json::object metadata{{"uid", pod->uid()}, {"labels", std::move(labels)}};

@@ -37,7 +37,7 @@ class TemplateFollower {
     const Result<> done = templates_.set(data == map.data.end() ? std::string_view()
                                                                 : std::string_view(data->second));
     if (done) return tell();
-    log::warn("ConfigMap {}: data[data.yaml]: {}; the templates stay as they were",
+    log::warn("ConfigMap {}: data[data.yaml]: {}; the previous templates stay in force",
               api::keyOf(map.metadata).toString(), done.error().message);
     if (!handle_.events()) return;
     handle_.events()->record(kube::referenceTo(api::ConfigMap::kType, map.metadata), "Warning",

@@ -132,7 +132,7 @@ std::optional<DeviceGrant> DeviceTable::readValue(const PodInfo& pod, NodeId,
     // If the annotation was overwritten, the pod still has its allocation.
     log::warn("pod {}: metadata.annotations[{}]: {}; {}", pod.key(),
               model::kAnnotationDeviceAllocated, given.error().message,
-              held ? "its last known devices count" : "it counts as having no devices");
+              held ? "its last known devices still count" : "it counts as having no devices");
     return held ? std::optional(*held) : std::nullopt;
   }
   if (isEmpty(*given)) return std::nullopt;

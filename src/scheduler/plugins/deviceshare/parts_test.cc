@@ -42,7 +42,7 @@ TEST(AllocatedDevices, mistakes_are_named_by_field) {
   EXPECT_EQ(problemIn(R"({"gpu":{}})"), "gpu: expected a list");
   EXPECT_EQ(problemIn("[]"), "expected an object of devices by type");
   EXPECT_THAT(problemIn(R"({"gpu":[{"resources":{"koordinator.sh/gpu-memory":"1Ei"}}]})"),
-              HasSubstr("is more than there can be"));
+              HasSubstr("is above the maximum"));
   EXPECT_THAT(problemIn(R"({"gpu":[{"minor":"x"}]})"), HasSubstr("gpu[0]"));
   EXPECT_EQ(problemIn(R"({"tpu":[{"minor":-1}],"rdma":null})"), "");
 }
@@ -61,7 +61,7 @@ TEST(GpuTemplates, are_read_by_vendor_and_model) {
   EXPECT_TRUE(templates.of({"huawei", "other", false}).empty());
   const auto version = templates.version();
   EXPECT_EQ(templates.set("a: {b: {huawei.com/npu-core: [1]}}").error().message,
-            "a.b: huawei.com/npu-core: expected an amount");
+            "a.b: huawei.com/npu-core: expected a quantity");
   EXPECT_FALSE(templates.set("- 1"));
   EXPECT_EQ(templates.of({"huawei", "Ascend-310P3", false}).size(), 2u);
   EXPECT_EQ(templates.version(), version);

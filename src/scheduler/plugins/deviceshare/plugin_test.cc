@@ -131,7 +131,7 @@ TEST_F(Devices, devices_that_cannot_be_read_are_left_out) {
   machine("other");
   const auto& problems = devices("n").inventory.problems();
   EXPECT_EQ(problems, (std::vector<std::string>{"spec.devices[0].minor: missing",
-                                                "spec.devices[2].minor: 2 is there twice",
+                                                "spec.devices[2].minor: duplicate 2",
                                                 "spec.devices[3].type: \"tpu\" is not known",
                                                 "spec.devices[4].resources[koordinator.sh/"
                                                 "gpu-core]: -100 is negative"}));

@@ -22,8 +22,7 @@ std::string placeOf(const DeviceInventory& inventory, DeviceType type,
   for (const AllocatedDevice& device : devices) {
     const KnownDevice* known = inventory.find(type, device.minor);
     const auto* topology = known ? known->topology() : nullptr;
-    if (!topology)
-      return fmt::format("{} {}, whose place is not known", devices.size(), nameOf(type));
+    if (!topology) return fmt::format("{} {} with unknown topology", devices.size(), nameOf(type));
     switches.insert(topology->pcieID);
     numas.insert(topology->nodeID);
   }
@@ -37,16 +36,13 @@ std::string placeOf(const DeviceInventory& inventory, DeviceType type,
 std::string DeviceShare::ruleFor(const PodDevices& devices, const NodeDevices& node) const {
   const char* const strategy = scoring_.most ? "least (MostAllocated)" : "most (LeastAllocated)";
   if (!devices.demand.wants(DeviceType::Gpu))
-    return fmt::format("devices of which {} is left come first", strategy);
+    return fmt::format("order: devices with the {} left", strategy);
   if (devices.demand.gpu.shared)
-    return fmt::format(
-        "switches with GPUs in use come first, and of their GPUs the one of which {} is left",
-        strategy);
+    return fmt::format("order: switches with GPUs in use, then the GPU with the {} left", strategy);
   const bool partitions = node.inventory.partitions() || node.gpus.partitions();
   return fmt::format(
-      "{}GPUs of one switch come first, then of one NUMA node; of equals those next "
-      "to GPUs in use",
-      partitions ? "partitions that leave the largest ones whole come first; else " : "");
+      "order: {}GPUs of one switch, then GPUs of one NUMA node, then GPUs next to GPUs in use",
+      partitions ? "partitions that keep the largest ones whole, then " : "");
 }
 
 std::string DeviceShare::reasonFor(const PodDevices& devices, const NodeDevices& node,

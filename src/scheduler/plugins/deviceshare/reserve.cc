@@ -67,7 +67,7 @@ std::string DeviceShare::missingDevice(const PodInfo& pod, NodeId node,
         return fmt::format("{} {} of node {} is not healthy", nameOf(type), device.minor,
                            cluster_.node(node).name);
       if (std::ranges::binary_search(claimed, numberOf(type, device.minor)))
-        return fmt::format("{} {} of node {} was allocated to a resource claim meanwhile",
+        return fmt::format("{} {} of node {} was allocated to a resource claim in the meantime",
                            nameOf(type), device.minor, cluster_.node(node).name);
       const auto used = here.use.of(type).find(device.minor);
       if (used == here.use.of(type).end() || of(pod).ignoresReservations) continue;
@@ -76,8 +76,8 @@ std::string DeviceShare::missingDevice(const PodInfo& pod, NodeId node,
         continue;
       if (rules_ == DeviceRules::AsUpstream) continue;  // its rounding exceeds what there is
       if (!known->total.covers(used->second))
-        return fmt::format("{} {} of node {} was given to another pod meanwhile", nameOf(type),
-                           device.minor, cluster_.node(node).name);
+        return fmt::format("{} {} of node {} was given to another pod in the meantime",
+                           nameOf(type), device.minor, cluster_.node(node).name);
     }
   }
   return "";

@@ -266,10 +266,8 @@ json::value DeviceShare::factsOf(const PodInfo& pod) const {
 std::string DeviceShare::metrics() const {
   GpuCount count;
   std::string text =
-      "# HELP scheduler_secondary_device_not_well_planned Nodes whose Device says that there is "
-      "not a "
-      "secondary device for every primary one\n"
-      "# TYPE scheduler_secondary_device_not_well_planned gauge\n";
+      "# HELP scheduler_secondary_device_not_well_planned Nodes whose Device has fewer secondary "
+      "than primary devices\n# TYPE scheduler_secondary_device_not_well_planned gauge\n";
   cluster_.live().forEach([&](NodeId node) {
     const NodeDevices* here = table_.at(node);
     if (!here) return;

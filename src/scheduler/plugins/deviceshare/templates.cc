@@ -15,11 +15,11 @@ namespace {
 Result<Quantity> amountOf(const json::value& value) {
   if (value.is_string()) return Quantity::parse(std::string(value.get_string()));
   if (value.is_number()) return Quantity::parse(toJson(value));
-  return fail(ErrorCode::Invalid, "expected an amount");
+  return fail(ErrorCode::Invalid, "expected a quantity");
 }
 
 Result<GpuTemplate> templateOf(std::string name, const json::value& value) {
-  if (!value.is_object()) return fail(ErrorCode::Invalid, "expected amounts of resources");
+  if (!value.is_object()) return fail(ErrorCode::Invalid, "expected resource quantities");
   GpuTemplate read{std::move(name), {}};
   for (const auto& [key, amount] : value.get_object()) {
     auto quantity = amountOf(amount);

@@ -180,7 +180,8 @@ std::string ClaimLedger::verifyValues(NodeId, Held held) const {
   for (const auto& [pod, promises] : held)
     for (const auto& promise : promises->promises)
       if (!table_.inFlight(promise.claim))
-        difference += fmt::format("claim {}: kept as free, counted as allocated; ", promise.claim);
+        difference +=
+            fmt::format("claim {}: stored as free, counted as allocated; ", promise.claim);
   return difference;
 }
 

@@ -389,7 +389,7 @@ TEST_F(BothWorlds, a_device_that_was_given_meanwhile_is_not_bound) {
   tasks.spawn(preBind(claims, &state, pod, id("n"), &status));
   world.loop().advance(std::chrono::seconds(1));
   ASSERT_TRUE(status);
-  EXPECT_EQ(status->message(), "devices were given to another pod by DeviceShare meanwhile");
+  EXPECT_EQ(status->message(), "DeviceShare allocated the devices to another pod in the meantime");
   EXPECT_EQ(api.devicesOf("claim-a"), "");
 }
 
@@ -410,7 +410,7 @@ TEST_F(BothWorlds, a_device_that_a_claim_got_meanwhile_is_not_bound) {
   tasks.spawn(preBind(plugin, &state, pod, id("n"), &status));
   world.loop().advance(std::chrono::seconds(1));
   ASSERT_TRUE(status);
-  EXPECT_EQ(status->message(), "gpu 0 of node n was allocated to a resource claim meanwhile");
+  EXPECT_EQ(status->message(), "gpu 0 of node n was allocated to a resource claim in the meantime");
 }
 
 // The write of its claim may still succeed.

@@ -103,8 +103,7 @@ PlanPlugin::Plan DynamicResources::plan(CycleState&, const PodPtr& pod) {
 
 Task<Result<>> DynamicResources::createExtended(Reserved& reserved, ClaimsInFlight& promises,
                                                 PodPtr pod) {
-  if (!handle_.api())
-    co_return fail(ErrorCode::Unavailable, "there is no API to create claims with");
+  if (!handle_.api()) co_return fail(ErrorCode::Unavailable, "no API server to create claims with");
   const ResourceClaimPtr inMemory = reserved.claims.back();
   const api::ResourceClaim object = createdFrom(*inMemory);
   auto creating = kube::create(*handle_.api(), object);

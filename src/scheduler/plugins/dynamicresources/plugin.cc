@@ -210,7 +210,7 @@ Status DynamicResources::checkClasses(const api::ResourceClaim& claim) const {
 PreFilterResult DynamicResources::preFilter(CycleState& state, const PodInfo& pod) {
   const bool hasClaims = !pod.pod->spec.resourceClaims.empty();
   if (!enabled_ && hasClaims)
-    return {Status::unresolvable("the gate DynamicResourceAllocation is off, so that nothing "
+    return {Status::unresolvable("the gate DynamicResourceAllocation is off, so no plugin "
                                  "allocates the pod's resource claims"),
             {}};
   if (!enabled_) return {Status::skip(), {}};
@@ -505,7 +505,7 @@ Task<Status> DynamicResources::preBind(CycleState& state, PodPtr pod, NodeId nod
   ClaimsInFlight promises = granted ? *granted : ClaimsInFlight{};
   for (const ClaimsInFlight::Promise& promise : promises.promises)
     if (manager_->links.anyAllocated(node, *promise.allocation))
-      co_return Status::error("devices were given to another pod by DeviceShare meanwhile");
+      co_return Status::error("DeviceShare allocated the devices to another pod in the meantime");
   if (reserved.extended && !granted)
     co_return Status::error(fmt::format("pod {} was deleted", pod->key()));
   if (reserved.extended) {

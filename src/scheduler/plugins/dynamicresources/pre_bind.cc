@@ -117,7 +117,7 @@ Task<Result<ResourceClaimPtr>> DynamicResources::bindClaim(ResourceClaimPtr clai
                                                            AllocationPtr allocation, bool chosen,
                                                            PodPtr pod) {
   if (!handle_.api())
-    co_return fail(ErrorCode::Unavailable, "there is no API to allocate claims with");
+    co_return fail(ErrorCode::Unavailable, "no API server to allocate claims with");
   // Pods that are bound at once may share the claim: their writes would conflict with each other.
   const ClaimWriteLock turn(manager_->writers, claim->metadata.uid);
   while (!turn.hasCome()) {

@@ -25,7 +25,7 @@ api::ResourceList readAmounts(Fields& fields, std::string_view name) {
   if (!given) return noLimit();
   const auto* object = given->if_object();
   if (!object) {
-    fields.error(name, "expected an object of amounts");
+    fields.error(name, "expected an object of quantities");
     return {};
   }
   if (object->empty()) return noLimit();
@@ -77,7 +77,7 @@ ElasticQuotaArgs ElasticQuotaArgs::read(Fields& fields) {
     if (!list) {
       fields.error("hookPlugins", "expected a list");
     } else if (!list->empty()) {
-      fields.error("hookPlugins", "there is no such factory: none is built in");
+      fields.error("hookPlugins", "unknown factory: no factory is built in");
     }
   }
   fields.refuseUnknown();

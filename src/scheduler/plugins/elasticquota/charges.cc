@@ -69,7 +69,7 @@ std::string ChargeLedger::verifyValues(NodeId node, Held held) const {
   for (const auto& [pod, charge] : held) {
     const AccountPtr right = quotas_.accountOf(*pod);
     if (right && charge->account != right)
-      return fmt::format("pod {} is charged to {}, and belongs to {}; ", pod->key(),
+      return fmt::format("pod {} is charged to {} but belongs to {}; ", pod->key(),
                          charge->account->text, right->text);
   }
   if (!sweep_.nodes.contains(node)) {

@@ -147,7 +147,7 @@ void QuotaController::check() {
   std::string difference = quotas_.verifySome(kQuotasPerCheck);
   if (++rounds_ % kRoundsPerRecount == 0) difference += quotas_.verifyRequests();
   if (difference.empty()) return;
-  log::error("quotas differ from what their pods and children say: {}", difference);
+  log::error("quotas differ from their pods and children: {}", difference);
   if (Observer* observer = handle_.observer()) observer->drifted("quotas");
 }
 

@@ -276,9 +276,9 @@ TEST(ElasticQuota, pods_move_at_once_when_their_quota_comes_and_when_it_goes) {
   f.drop("late");
   f.run(2s);
   EXPECT_EQ(f.amount("koordinator-default-quota", "used"), "1");
-  EXPECT_THAT(f.events, Contains(HasSubstr("QuotaDeletedInUse: metadata.name: quota late is gone "
-                                           "while pods belong to it; they count in "
-                                           "koordinator-default-quota now")));
+  EXPECT_THAT(f.events, Contains(HasSubstr(
+                            "QuotaDeletedInUse: metadata.name: quota late was deleted while pods "
+                            "belong to it; they belong to koordinator-default-quota now")));
   f.expectSound();
 }
 
@@ -356,14 +356,17 @@ TEST(ElasticQuota, mistakes_in_a_quota_are_told_and_stop_nobody) {
        {"spec.min[cpu]: 3 is more than spec.max[cpu], 1", "spec.max[cpu]: -1 is negative",
         "metadata.annotations[quota.scheduling.koordinator.sh/shared-weight]: ",
         "metadata.annotations[quota.scheduling.koordinator.sh/namespaces]: expected a list",
-        "metadata.labels[quota.scheduling.koordinator.sh/parent]: there is no quota nobody",
-        "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota y is below this one",
-        "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota fine is not said to be a "
-        "parent",
+        "metadata.labels[quota.scheduling.koordinator.sh/parent]: parent quota nobody does not "
+        "exist",
+        "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota y is this quota or one of "
+        "its descendants",
+        "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota fine lacks the parent "
+        "label",
         "metadata.annotations[quota.scheduling.koordinator.sh/namespaces]: pods of namespace ns "
-        "count in quota one",
+        "belong to quota one",
         "spec.min[memory]: spec.max does not name memory",
-        "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota self is below this one"})
+        "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota self is this quota or one "
+        "of its descendants"})
     EXPECT_THAT(f.events, Contains(HasSubstr(told)));
   f.expectSound();
 }
@@ -379,7 +382,9 @@ TEST(ElasticQuota, of_two_quotas_of_a_name_the_older_counts) {
   f.set(old);
   f.run(3s);
   EXPECT_EQ(f.amount("q", "max"), "1");
-  EXPECT_THAT(f.events, Contains(HasSubstr("metadata.name: there is a/q, too, which is younger")));
+  EXPECT_THAT(f.events,
+              Contains(HasSubstr(
+                  "metadata.name: a/q has the same name and is ignored because it is younger")));
 }
 
 // --- Status and the built-in quotas.
@@ -606,7 +611,8 @@ TEST(ElasticQuota, explains_what_there_is_for_all_quotas) {
   const json::value& level = at(root, "levels")->get_array().at(0);
   EXPECT_EQ(textAt(level, "used", "cpu"), "4");
   EXPECT_THAT(std::string(level.at("arithmetic").get_array().at(0).get_string()),
-              ::testing::StartsWith("cpu: 7 for its quotas; 3 of all there is are used by"));
+              ::testing::StartsWith("cpu: 7 for its quotas; koordinator-default-quota and "
+                                    "koordinator-system-quota use 3"));
 }
 
 TEST(ElasticQuota, explains_how_a_runtime_came_about) {
@@ -636,7 +642,7 @@ TEST(ElasticQuota, explains_how_a_runtime_came_about) {
   EXPECT_EQ(textAt(at(cpu, "siblings")->get_array()[0], "lent"), "5");
   EXPECT_THAT(
       std::string(at(n4, "levels")->get_array()[0].at("arithmetic").get_array()[0].get_string()),
-      HasSubstr("this one asks for 70, has weight 80, and gets 39615m, 24615m of it borrowed"));
+      HasSubstr("this quota requests 70, has weight 80 and gets 39615m, 24615m of it borrowed"));
   const PodPtr waiting = f.scheduler->pending({"default", "p4"});
   const json::value facts = f.plugin().factsOf(*waiting);
   EXPECT_EQ(textAt(facts, "fullAt"), "n4");

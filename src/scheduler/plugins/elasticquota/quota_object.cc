@@ -27,7 +27,7 @@ std::optional<api::ResourceList> amountsIn(const api::ElasticQuota& quota, std::
   if (!document) return wrong(document.error().message);
   if (document->is_null()) return std::nullopt;
   const auto* object = document->if_object();
-  if (!object) return wrong("expected an object of amounts");
+  if (!object) return wrong("expected an object of quantities");
   api::ResourceList list;
   for (const auto& member : *object) {
     const auto amount = api::readQuantity(member.value());
@@ -63,7 +63,7 @@ void shorten(std::vector<std::string>& problems) {
   if (problems.size() <= kMaxReported) return;
   const std::size_t more = problems.size() - (kMaxReported - 1);
   problems.resize(kMaxReported - 1);
-  problems.push_back(fmt::format("there are {} more mistakes like these", more));
+  problems.push_back(fmt::format("{} more problems of this kind", more));
 }
 
 // Amounts of the spec, under the current names; negative ones count as 0.

@@ -158,9 +158,9 @@ void Quotas::noteDeletion(const std::shared_ptr<const api::ElasticQuota>& last) 
   if (!used) return;
   notes_.push_back(
       {last, "QuotaDeletedInUse",
-       fmt::format("metadata.name: quota {} is gone while pods belong to it; {}",
+       fmt::format("metadata.name: quota {} was deleted while pods belong to it; {}",
                    last->metadata.name,
-                   defaultQuota_ ? fmt::format("they count in {} now", model::kDefaultQuota)
+                   defaultQuota_ ? fmt::format("they belong to {} now", model::kDefaultQuota)
                                  : std::string("they are not limited"))});
 }
 
@@ -231,37 +231,37 @@ std::vector<std::string> Quotas::problemsOf(const std::string& name) const {
   const std::string_view parent = model::kLabelQuotaParent;
   switch (quotas.parentState(known.place.quota)) {
     case quota::QuotaTree::ParentState::ParentMissing:
-      problems.push_back(fmt::format(
-          "metadata.labels[{}]: there is no quota {} to be below of; it counts below {} "
-          "until there is",
-          parent, known.read.spec.parent, model::kRootQuota));
+      problems.push_back(
+          fmt::format("metadata.labels[{}]: parent quota {} does not exist; the quota is a child "
+                      "of {} until it exists",
+                      parent, known.read.spec.parent, model::kRootQuota));
       break;
     case quota::QuotaTree::ParentState::Cycle:
-      problems.push_back(fmt::format(
-          "metadata.labels[{}]: quota {} is below this one, or is it; it counts below {} instead",
-          parent, known.read.spec.parent, model::kRootQuota));
+      problems.push_back(
+          fmt::format("metadata.labels[{}]: quota {} is this quota or one of its descendants; the "
+                      "quota is a child of {} instead",
+                      parent, known.read.spec.parent, model::kRootQuota));
       break;
     case quota::QuotaTree::ParentState::ParentFound:
       if (known.read.spec.parent.empty() || quotas.spec(quotas.parent(known.place.quota)).isParent)
         break;
       problems.push_back(fmt::format(
-          "metadata.labels[{}]: quota {} is not said to be a parent (label {}); it counts as one",
-          parent, known.read.spec.parent, model::kLabelQuotaIsParent));
+          "metadata.labels[{}]: quota {} lacks the parent label {}; it counts as a parent", parent,
+          known.read.spec.parent, model::kLabelQuotaIsParent));
       break;
   }
   for (const std::string& bound : known.read.namespaces) {
     const std::string& first = *bound_.at(bound).begin();
     if (first == name) continue;
-    problems.push_back(
-        fmt::format("metadata.annotations[{}]: pods of namespace {} count in quota {}, which lists "
-                    "it, too",
-                    model::kAnnotationQuotaNamespaces, bound, first));
+    problems.push_back(fmt::format(
+        "metadata.annotations[{}]: pods of namespace {} belong to quota {}, which also lists it",
+        model::kAnnotationQuotaNamespaces, bound, first));
   }
   for (const auto& [key, object] : known.objects) {
     if (object == known.counting) continue;
     problems.push_back(
-        fmt::format("metadata.name: there is {}, too, which is younger and does not "
-                    "count: names of quotas are those of the cluster",
+        fmt::format("metadata.name: {} has the same name and is ignored because it is younger: "
+                    "names of quotas are unique in the cluster",
                     key.toString()));
   }
   return problems;

@@ -160,9 +160,9 @@ std::string sentence(const Quotas& quotas, const Place& place, Column column) {
   const QuotaId parent = tree.parent(place.quota);
   if (tree.spec(place.quota).apart)
     return cell.max == kNoLimit
-               ? fmt::format("{}: it takes no part in sharing, and nothing limits it", resource)
-               : fmt::format("{}: it takes no part in sharing; its limit is max, {}", resource,
-                             text(cell.max));
+               ? fmt::format("{}: the quota does not share resources and has no limit", resource)
+               : fmt::format("{}: the quota does not share resources; its limit is max, {}",
+                             resource, text(cell.max));
   if (!tree.hasRuntime(place.quota, column))
     return fmt::format("{}: {} does not limit it; the limit is max, {}", resource,
                        tree.name(parent), text(cell.max));
@@ -182,14 +182,14 @@ std::string sentence(const Quotas& quotas, const Place& place, Column column) {
   if (cell.scaledMin < cell.min)
     told += fmt::format("the min {} is scaled down to {}; ", text(cell.min), text(cell.scaledMin));
   if (rounds.empty()) {
-    told += "nothing is left to borrow; ";
+    told += "no resources are left to borrow; ";
   } else {
     told +=
-        fmt::format("{} are dealt out by weight to {} in {}; ", text(rounds.front().left),
+        fmt::format("{} are distributed by weight to {} in {}; ", text(rounds.front().left),
                     counted(rounds.front().borrowers, "borrower"), counted(rounds.size(), "round"));
   }
   told +=
-      fmt::format("this one asks for {}, has weight {}, and gets {}",
+      fmt::format("this quota requests {}, has weight {} and gets {}",
                   text(tree.limited(place.quota, column)), text(cell.weight), text(cell.runtime));
   if (cell.runtime > promised)
     told += fmt::format(", {} of it borrowed", text(cell.runtime - promised));
@@ -206,9 +206,9 @@ json::array rootArithmetic(const Quotas& quotas, const Place& place) {
     for (const QuotaId child : tree.children(place.quota))
       if (tree.spec(child).apart) apart += tree.cell(child, column).used;
     lines.push_back(json::string(fmt::format(
-        "{}: {} for its quotas; {} of all there is are used by {} and {}",
-        quotas.resources().name(tree.resource(column)), text(tree.available(place.quota, column)),
-        text(apart), model::kDefaultQuota, model::kSystemQuota)));
+        "{}: {} for its quotas; {} and {} use {}", quotas.resources().name(tree.resource(column)),
+        text(tree.available(place.quota, column)), model::kDefaultQuota, model::kSystemQuota,
+        text(apart))));
   });
   return lines;
 }
@@ -434,10 +434,10 @@ std::string ElasticQuota::metrics() const {
   };
   for (const auto& [id, tree] : quotas_.trees())
     tree->quotas().forEach([&](QuotaId quota) { add({tree.get(), quota}); });
-  return "# HELP scheduler_elastic_quota_status What quotas ask for, use and are entitled to\n"
+  return "# HELP scheduler_elastic_quota_status Requests, usage and runtime of quotas\n"
          "# TYPE scheduler_elastic_quota_status gauge\n" +
          status +
-         "# HELP scheduler_elastic_quota_spec What quotas are\n"
+         "# HELP scheduler_elastic_quota_spec Settings of quotas\n"
          "# TYPE scheduler_elastic_quota_spec gauge\n" +
          spec +
          fmt::format(

@@ -135,7 +135,7 @@ void LoadTable::report(NodeId node) {
 void LoadTable::notifyReport(NodeId node, const LoadReport& report, WallTime now) {
   std::string text = report.problems.empty() ? "" : report.problems + "; they count as 0";
   if (report.updateTime && *report.updateTime > now + kClockSkew) {
-    text += fmt::format("{}status.updateTime: is in the future; it counts as when it came",
+    text += fmt::format("{}status.updateTime: is in the future; the time of its receipt counts",
                         text.empty() ? "" : "; ");
   }
   reportProblem(node, Source::Report, LoadReport::kType, report.metadata, std::move(text));

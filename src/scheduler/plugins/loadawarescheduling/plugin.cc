@@ -305,10 +305,10 @@ std::string LoadAwareScheduling::remedyFor(const PodInfo& pod, NodeId node) cons
     case Excess::Kind::None:
       return "";
     case Excess::Kind::Expired:
-      return "have koordlet report its usage again";
+      return "make koordlet report the usage again";
     case Excess::Kind::Usage:
     case Excess::Kind::Aggregated:
-      return fmt::format("lower its {} usage, which would be {} % of at most {} %",
+      return fmt::format("lower the {} usage, which would be {} %; the limit is {} %",
                          table_.resources().name(excess.resource), excess.percent, excess.limit);
   }
   return "";

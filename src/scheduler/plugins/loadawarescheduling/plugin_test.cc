@@ -437,7 +437,7 @@ TEST(LoadAware, says_what_would_help) {
   const NodeId a = f.node("a");
   f.report("a", "8");
   EXPECT_EQ(f.plugin->remedyFor(*f.world.pod(LoadWorld::pod("p", "1")), a),
-            "lower its cpu usage, which would be 89 % of at most 65 %");
+            "lower the cpu usage, which would be 89 %; the limit is 65 %");
   f.pass(1h);
   EXPECT_THAT(f.plugin->remedyFor(*f.world.pod(LoadWorld::pod("p", "1")), a),
               HasSubstr("koordlet"));

@@ -157,7 +157,7 @@ class Reader {
       if (zone.type != "Node" || !id) continue;
       const std::string path = fmt::format("zones[{}]", i);
       if (std::ranges::find(node_.zones, *id, &NumaZone::id) != node_.zones.end()) {
-        node_.problems.push_back(fmt::format("{}.name: {} is there twice", path, zone.name));
+        node_.problems.push_back(fmt::format("{}.name: duplicate {}", path, zone.name));
         continue;
       }
       node_.zones.push_back({*id, readTotal(zone, path)});
@@ -165,7 +165,7 @@ class Reader {
     }
     std::ranges::sort(node_.zones, {}, &NumaZone::id);
     if (!node_.zones.empty() && node_.zones.back().id >= kMaxNumaNodes) {
-      node_.problems.push_back(fmt::format("zones: node-{} is beyond node-{}, zones are not used",
+      node_.problems.push_back(fmt::format("zones: node-{} is above node-{}, zones are ignored",
                                            node_.zones.back().id, kMaxNumaNodes - 1));
       node_.zones.clear();
     }

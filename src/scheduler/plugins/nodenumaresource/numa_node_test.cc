@@ -169,7 +169,7 @@ TEST(NumaNode, zones_of_other_kinds_twice_or_far_away) {
   r.topology->zones.back().name = "socket-0";
   NumaNode node = r.read();
   EXPECT_EQ(node.zones.size(), 2U);
-  EXPECT_THAT(node.problems, Contains("zones[2].name: node-0 is there twice"));
+  EXPECT_THAT(node.problems, Contains("zones[2].name: duplicate node-0"));
   r.topology->zones.back().name = "node-64";
   node = r.read();
   EXPECT_THAT(node.zones, IsEmpty());

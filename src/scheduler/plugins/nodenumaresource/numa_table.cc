@@ -203,8 +203,8 @@ std::optional<NumaGrant> NumaTable::readValue(const PodInfo& pod, NodeId, const 
   auto grant = readNumaGrant(cluster_.resources(), pod.pod->metadata.annotations);
   if (!grant) {
     log::error("pod {}: {}; {}", pod.key(), grant.error().message,
-               held ? "its last known CPUs count"
-                    : "the CPUs that it holds are not known and may be given to others");
+               held ? "its last known CPUs still count"
+                    : "its CPUs are unknown and may be allocated to other pods");
     return kept();
   }
   if (!*grant) return kept();

@@ -125,7 +125,8 @@ std::string NodeNumaResource::takenMeanwhile(const PodInfo& pod, const NumaGrant
     if (other.uid() == pod.uid() || other.kind || pod.kind || other.uid() == reservation) return;
     const CpuSet both = grant.cpus.intersect(theirs.cpus);
     if (!both.empty() && taken.empty())
-      taken = fmt::format("CPUs {} have been given to {} meanwhile", both.toString(), other.key());
+      taken =
+          fmt::format("CPUs {} were allocated to {} in the meantime", both.toString(), other.key());
   });
   return taken;
 }

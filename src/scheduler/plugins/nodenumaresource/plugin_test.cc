@@ -522,7 +522,7 @@ TEST(NodeNuma, cpus_that_somebody_else_gave_away_are_not_bound) {
   };
   EXPECT_EQ(bind(), R"({"cpuset":"0-3"})");
   f.world.bound(given(aService("q", "2"), "a", R"({"cpuset":"3-4"})"));
-  EXPECT_EQ(bind(), "CPUs 3 have been given to default/q meanwhile");
+  EXPECT_EQ(bind(), "CPUs 3 were allocated to default/q in the meantime");
 }
 
 // --- Endpoints and explain.
@@ -552,8 +552,9 @@ TEST(NodeNuma, says_what_would_help) {
   NumaWorld f;
   const NodeId node = f.machine("a", {1, 1, 2, 2});
   f.world.bound(given(aPod("x"), "a", R"({"cpuset":"0,2"})"));
-  EXPECT_EQ(f.plugin->remedyFor(*f.world.pod(aService("p", "2", kFull)), node),
-            "prefer FullPCPUs instead of requiring it: 2 CPUs are free, 0 of them so");
+  EXPECT_EQ(
+      f.plugin->remedyFor(*f.world.pod(aService("p", "2", kFull)), node),
+      "prefer FullPCPUs instead of requiring it: 2 CPUs are free, 0 of them with this policy");
   EXPECT_EQ(f.plugin->remedyFor(*f.world.pod(aService("p", "4")), node),
             "free 2 more CPUs: 2 of 4 are neither held nor reserved");
 }

@@ -32,21 +32,20 @@ CpuPlaces placesOf(const CpuTopology& topology, const CpuSet& cpus) {
 
 std::string_view ruleOf(CpuBindPolicy policy) {
   return policy == CpuBindPolicy::SpreadByPCPUs
-             ? "one CPU of each core comes first, within a NUMA node or else a socket that has "
-               "enough"
-             : "whole cores come first, of one NUMA node or else one socket that has enough";
+             ? "order: one CPU of each core, within one NUMA node, else within one socket"
+             : "order: whole cores, of one NUMA node, else of one socket";
 }
 
 std::string_view orderOf(NumaStrategy strategy) {
   switch (strategy) {
     case NumaStrategy::MostAllocated:
-      return "of several NUMA nodes the one where least is free (MostAllocated)";
+      return "NUMA nodes with the least free resources first (MostAllocated)";
     case NumaStrategy::DistributeEvenly:
       return "an equal share of each NUMA node (DistributeEvenly)";
     case NumaStrategy::LeastAllocated:
       break;
   }
-  return "of several NUMA nodes the one where most is free (LeastAllocated)";
+  return "NUMA nodes with the most free resources first (LeastAllocated)";
 }
 
 }  // namespace

@@ -228,18 +228,18 @@ std::string NodeNumaResource::remedyFor(const PodInfo& pod, NodeId node) const {
   if (!bind.binds()) {
     const auto policy = policyOf(demand, about);
     if (!policy)
-      return fmt::format("ask for the NUMA policy {} or none, as the node has it",
-                         nameOf(about.policy));
+      return fmt::format("request the node's NUMA policy {} or none", nameOf(about.policy));
     return "";
   }
-  if (demand.milliCpu % 1000 != 0) return "ask for whole CPUs";
-  if (!about.valid()) return "have koordlet report its CPU topology";
+  if (demand.milliCpu % 1000 != 0) return "request whole CPUs";
+  if (!about.valid()) return "make koordlet report the CPU topology";
   const FreeCpus& free = table_.free(node).node;
   const int usable = free.usable(bind.policy, bind.required);
   if (usable >= demand.cpus) return "";
   if (bind.required && free.all >= demand.cpus)
-    return fmt::format("prefer {} instead of requiring it: {} CPUs are free, {} of them so",
-                       nameOf(bind.policy), free.all, usable);
+    return fmt::format(
+        "prefer {} instead of requiring it: {} CPUs are free, {} of them with this policy",
+        nameOf(bind.policy), free.all, usable);
   return fmt::format("free {} more CPUs: {} of {} are neither held nor reserved",
                      demand.cpus - usable, usable, about.cpus().cpuCount());
 }

@@ -447,8 +447,9 @@ std::string NodeResourcesFit::remedyFor(const PodInfo& pod, NodeId node) const {
           fmt::format("{} {}", amountText(id, amount - free), cluster_.resources().name(id)));
     }
   });
-  return missing.empty() ? "fewer pods there"
-                         : fmt::format("{} less, or as much freed there", fmt::join(missing, ", "));
+  return missing.empty()
+             ? "fewer pods on the node"
+             : fmt::format("{} less, or as much freed on the node", fmt::join(missing, ", "));
 }
 
 }  // namespace koord::scheduler

@@ -300,7 +300,7 @@ Task<void> ReservationController::collectGarbage() {
     const Result<> deleted = co_await deleting;
     if (!deleted && deleted.error().code != ErrorCode::NotFound &&
         deleted.error().code != ErrorCode::Conflict) {
-      log::warn("reservation {} is over and could not be deleted: {}", name,
+      log::warn("reservation {} has expired and cannot be deleted: {}", name,
                 deleted.error().message);
     }
   }

@@ -18,9 +18,9 @@ std::string mismatch(MatchVerdict verdict, const api::Taint* taint) {
     case MatchVerdict::NotOwner:
       return "the pod is not among its owners";
     case MatchVerdict::OtherName:
-      return "the pod asks for another one by name";
+      return "the pod names another reservation";
     case MatchVerdict::NotExact:
-      return "its amounts are not those that have to be the same";
+      return "its resources do not match exactly as required";
     case MatchVerdict::Unschedulable:
       return "it is unschedulable, or being deleted";
     case MatchVerdict::Taint:
@@ -35,14 +35,14 @@ std::string mismatch(MatchVerdict verdict, const api::Taint* taint) {
 // "" if it takes new owners.
 std::string unavailableReason(const ReservationEntry& reservation) {
   if (reservation.usable()) return "";
-  if (!reservation.available && reservation.operating) return "it does not run, or is not ready";
+  if (!reservation.available && reservation.operating) return "it is not running and ready";
   if (!reservation.available) {
     const auto& phase = reservation.object->status.phase;
     return fmt::format("its phase is {}", phase.empty() ? "Pending" : phase.view());
   }
   if (reservation.allocateOnce && reservation.use->owners > 0)
-    return "its one owner has it (allocateOnce)";
-  return "it is not on its node yet";
+    return "its only owner uses it (allocateOnce)";
+  return "it is not placed yet";
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ std::string ReservationPlugin::unusedReason(const PodInfo& pod, const PodMatch& 
   if (std::string closed = unavailableReason(reservation); !closed.empty()) return closed;
   if (match.reservationRequest.ignoresReservations) return "the pod ignores reservations";
   if (!match.reservationRequest.required && !matcher_.concerns(match, reservation))
-    return "it has nothing that the pod asks for";
+    return "it reserves nothing that the pod requests";
   const bool counted = cluster_.findPod(pod.uid()) != nullptr;
   const auto matchedOn = matcher_.matchedOn(match, reservation.node);
   const auto shortage = tryOne(pod, match, reservation, matchedOn.size(), counted, false);
@@ -141,8 +141,8 @@ std::string ReservationPlugin::remedyFor(const PodInfo& pod, NodeId node) const 
   if (index_.isReservePod(pod)) return "";
   const PodMatch& match = matcher_.of(pod);
   if (match.reservationRequest.required && matcher_.matchedOn(match, node).empty())
-    return "a reservation there that the pod may use";
-  return "more room in its reservation, or on the node";
+    return "a reservation on the node that the pod may use";
+  return "more resources in its reservation or on the node";
 }
 
 }  // namespace koord::scheduler

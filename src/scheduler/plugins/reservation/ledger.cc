@@ -219,32 +219,32 @@ std::string ReservationLedger::verifyValues(NodeId node, Held held) const {
     const ReservationUse* kept = find(reservation);
     if (!kept) {
       difference +=
-          fmt::format("{}: kept nothing, counted {} pods; ", reservation, use.pods.size());
+          fmt::format("{}: stored nothing, counted {} pods; ", reservation, use.pods.size());
       continue;
     }
     for (const auto& [uid, owner] : use.pods)
       if (const auto known = kept->pods.find(uid);
           known == kept->pods.end() || known->second.node != node)
-        difference += fmt::format("{}: pod {} is not kept; ", reservation, uid);
+        difference += fmt::format("{}: pod {} is not stored; ", reservation, uid);
     if (!use.counted()) continue;
     if (kept->node != node || kept->owners != use.owners ||
         !sameAmounts(kept->requests, use.requests)) {
       difference +=
-          fmt::format("{}: kept {} owners with {}, counted {} with {}; ", reservation, kept->owners,
-                      shown(kept->requests), use.owners, shown(use.requests));
+          fmt::format("{}: stored {} owners with {}, counted {} with {}; ", reservation,
+                      kept->owners, shown(kept->requests), use.owners, shown(use.requests));
     }
   }
   for (const auto& [pod, share] : held) {
     if (!share->reservation.empty()) continue;
     const Resources used = usedOf(*pod, counted[pod->uid()]);
     if (!sameAmounts(used, share->used))
-      difference += fmt::format("{}: kept {} as used, counted {}; ", pod->uid(), shown(share->used),
-                                shown(used));
+      difference += fmt::format("{}: stored {} as used, counted {}; ", pod->uid(),
+                                shown(share->used), shown(used));
   }
   // Entries for this node without a pod that has them.
   for (const auto& [reservation, kept] : uses_)
     if (kept.use.node == node && !counted.contains(reservation))
-      difference += fmt::format("{}: kept, but its reserve pod is not there; ", reservation);
+      difference += fmt::format("{}: stored, but its reserve pod does not exist; ", reservation);
   return difference;
 }
 

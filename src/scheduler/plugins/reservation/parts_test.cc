@@ -280,8 +280,8 @@ TEST(Problems, fields_that_make_each_other_void_are_told) {
   auto& options = reservation.metadata.annotations[model::kAnnotationReservationRestrictedOptions];
   options = R"({"resources":["cpu"]})";
   EXPECT_THAT(problemsOf(reservation),
-              ElementsAre(HasSubstr("spec.expires: does not count"),
-                          HasSubstr("counts only beside spec.allocatePolicy: Restricted"),
+              ElementsAre(HasSubstr("spec.expires: is ignored"),
+                          HasSubstr("needs spec.allocatePolicy: Restricted"),
                           HasSubstr("spec.preAllocation: needs spec.allocatePolicy: Restricted"),
                           HasSubstr("spec.taints[0].effect: Invalid value: \"Never\"")));
   reservation.spec.allocatePolicy = "Restricted";

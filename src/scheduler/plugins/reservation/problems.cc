@@ -28,8 +28,8 @@ void checkNumber(const api::Reservation& reservation, std::string_view key, Prob
   const auto [stop, error] = std::from_chars(text->data(), end, number);
   if (error == std::errc{} && stop == end) return;
   problems.push_back(
-      fmt::format("metadata.labels[{}]: Invalid value: \"{}\": must be a whole number of {} bits",
-                  key, *text, 8 * sizeof(Number)));
+      fmt::format("metadata.labels[{}]: Invalid value: \"{}\": must be an integer of {} bits", key,
+                  *text, 8 * sizeof(Number)));
 }
 
 void checkTimes(const api::ReservationSpec& spec, Problems& problems) {
@@ -37,15 +37,15 @@ void checkTimes(const api::ReservationSpec& spec, Problems& problems) {
   if (!ttl) {
     problems.push_back(Error(ttl.error()).within("spec.ttl").message);
   } else if (*ttl < Duration::zero()) {
-    problems.push_back(
-        fmt::format("spec.ttl: Invalid value: \"{}\": must not be negative; it is over at once",
-                    spec.ttl->view()));
+    problems.push_back(fmt::format(
+        "spec.ttl: Invalid value: \"{}\": must not be negative; the reservation expires at once",
+        spec.ttl->view()));
   }
   if (!spec.expires) return;
   if (const auto at = parseTime(*spec.expires); !at) {
     problems.push_back(Error(at.error()).within("spec.expires").message);
   } else if (ttl && *ttl == Duration::zero()) {
-    problems.emplace_back("spec.expires: does not count beside spec.ttl: 0s, which is never");
+    problems.emplace_back("spec.expires: is ignored because spec.ttl: 0s means never");
   }
 }
 
@@ -59,7 +59,7 @@ void checkRestrictedOptions(const api::Reservation& reservation, Problems& probl
   const auto read = api::decodeText<api::ReservationRestrictedOptions>(*text, api::Reading::Go);
   if (!read) return problem(read.error().message + "; all resources are limited");
   if (reservation.spec.allocatePolicy != "Restricted")
-    return problem("counts only beside spec.allocatePolicy: Restricted");
+    return problem("needs spec.allocatePolicy: Restricted");
   const auto unit = makeReservePod(reservation);
   if (!unit) return;
   const api::ResourceList reserved = model::podRequests(**unit);
@@ -78,7 +78,7 @@ void checkPreAllocation(const api::Reservation& reservation, Problems& problems)
   if (reservation.spec.preAllocation && reservation.spec.allocatePolicy != "Restricted")
     problems.emplace_back("spec.preAllocation: needs spec.allocatePolicy: Restricted");
   if (reservation.spec.preAllocationPolicy && !reservation.spec.preAllocation)
-    problems.emplace_back("spec.preAllocationPolicy: counts only beside spec.preAllocation: true");
+    problems.emplace_back("spec.preAllocationPolicy: needs spec.preAllocation: true");
 }
 
 void checkTaints(const api::ReservationSpec& spec, Problems& problems) {
@@ -100,7 +100,7 @@ Problems problemsOf(const api::Reservation& reservation) {
   checkNumber<std::int64_t>(reservation, model::kLabelReservationOrder, problems);
   checkNumber<std::int32_t>(reservation, model::kLabelSubPriority, problems);
   if (const auto kept = model::readNodeReservation(reservation.metadata.annotations); !kept)
-    problems.push_back(kept.error().message + "; nothing is kept back");
+    problems.push_back(kept.error().message + "; nothing is reserved for the node");
   checkRestrictedOptions(reservation, problems);
   checkPreAllocation(reservation, problems);
   checkTaints(reservation.spec, problems);

@@ -133,7 +133,7 @@ std::string SelectorIndex::metrics() const {
   constexpr const char* kQueries = "scheduler_reservation_selector_index_query_total";
   constexpr const char* kCandidates = "scheduler_reservation_selector_index_candidates_count";
   std::string text = fmt::format(
-      "# HELP {0} Pods that ask for reservations by labels, by whether a label is indexed\n"
+      "# HELP {0} Pods that select reservations by labels, by whether a label is indexed\n"
       "# TYPE {0} counter\n{0}{{result=\"hit\"}} {1}\n{0}{{result=\"miss\"}} {2}\n"
       "# HELP {3} Candidate nodes of a pod that selects reservations by an indexed label\n"
       "# TYPE {3} histogram\n",

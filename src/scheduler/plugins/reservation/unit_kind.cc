@@ -16,7 +16,7 @@ namespace koord::scheduler {
 namespace {
 
 constexpr const char* kNotActive = "reservation is not active";
-constexpr const char* kHoldsOthers = "reservation has been given other CPUs or devices meanwhile";
+constexpr const char* kHoldsOthers = "reservation got other CPUs or devices in the meantime";
 constexpr int kWriteAttempts = 5;
 
 bool isRetriable(ErrorCode code) {
@@ -145,7 +145,7 @@ Task<Result<>> ReservationKind::write(Object current, json::object status) {
 // Under the resource version that was read, so that the next write is based on it.
 Task<Result<ReservationKind::Object>> ReservationKind::writeAnnotations(Object current,
                                                                         json::object annotations) {
-  if (!api_) co_return fail(ErrorCode::Unavailable, "there is no API to write annotations with");
+  if (!api_) co_return fail(ErrorCode::Unavailable, "no API server to write annotations to");
   json::object metadata{{"uid", current->metadata.uid}, {"annotations", std::move(annotations)}};
   if (!current->metadata.resourceVersion.empty())
     metadata["resourceVersion"] = current->metadata.resourceVersion;
@@ -251,7 +251,7 @@ Task<void> ReservationKind::announce(PodPtr, std::string) {
 }
 
 Task<Result<>> ReservationKind::annotate(PodPtr unit, api::StringMap annotations) {
-  if (!api_) co_return fail(ErrorCode::Unavailable, "there is no API to write annotations with");
+  if (!api_) co_return fail(ErrorCode::Unavailable, "no API server to write annotations to");
   json::object added;
   for (const auto& [key, value] : annotations) added.emplace(key, value);
   json::object patch{

@@ -32,7 +32,8 @@ void compare(std::string_view what, const std::map<api::ObjectKey, std::size_t>&
   for (const auto& object : objects) {
     const api::ObjectKey key = api::keyOf(object->metadata);
     if (!holders.contains(key))
-      difference += fmt::format("{} {}: kept as free, counted as promised; ", what, key.toString());
+      difference +=
+          fmt::format("{} {}: stored as free, counted as assumed; ", what, key.toString());
   }
 }
 

@@ -33,7 +33,7 @@ Status VolumeBinding::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
 
 Task<Status> VolumeBinding::write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims) {
   kube::Api* api = handle_.api();
-  if (!api) co_return Status::error("there is no API to bind volumes with");
+  if (!api) co_return Status::error("no API server to bind volumes with");
   for (const VolumePtr& volume : volumes) {
     const api::ObjectReference& promise = *volume->spec.claimRef;
     json::object reference{{"kind", promise.kind},

@@ -20,16 +20,16 @@ Result<std::map<std::string, std::size_t>> entriesOf(const api::ClusterNetworkTo
   for (std::size_t i = 0; i < spec.networkTopologySpec.size(); ++i) {
     const api::NetworkTopologyLayer& layer = spec.networkTopologySpec[i];
     if (layer.topologyLayer.empty())
-      return refuse(i, "topologyLayer", "Required value: the layer's name");
+      return refuse(i, "topologyLayer", "Required value: the name of the layer");
     if (layer.topologyLayer == kClusterLayer)
       return refuse(
           i, "topologyLayer",
-          fmt::format("Invalid value: \"{}\": is there without being named", kClusterLayer));
+          fmt::format("Invalid value: \"{}\": is implicit and must not be listed", kClusterLayer));
     if (!entries.emplace(layer.topologyLayer, i).second)
       return refuse(i, "topologyLayer",
                     fmt::format("Duplicate value: \"{}\"", layer.topologyLayer));
     if (layer.topologyLayer != kNodeLayer && layer.labelKey.empty())
-      return refuse(i, "labelKey", "Required value: a label of nodes that names their place");
+      return refuse(i, "labelKey", "Required value: the node label of the layer");
   }
   return entries;
 }

@@ -28,8 +28,8 @@ Result<AllocatedDevice> givenOf(const AllocatedDeviceDocument& document) {
       static_cast<int>(document.minor), DeviceAmounts::of(document.resources), {}, {}};
   for (const auto& [name, amount] : document.resources)
     if (deviceResourceOf(name) && amount.value() > kMaxGivenAmount)
-      return fail(ErrorCode::Invalid, fmt::format("resources[{}]: {} is more than there can be",
-                                                  name, amount.toString()));
+      return fail(ErrorCode::Invalid,
+                  fmt::format("resources[{}]: {} is above the maximum", name, amount.toString()));
   if (!document.extension) return given;
   given.gpuTemplate = document.extension->gpuSharedResourceTemplate;
   for (std::size_t i = 0; i < document.extension->vfs.size(); ++i) {

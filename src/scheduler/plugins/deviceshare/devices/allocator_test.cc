@@ -300,7 +300,7 @@ TEST(Inventory, leaves_out_what_cannot_be_and_says_where) {
               ElementsAre("spec.devices[0].minor: missing",
                           "spec.devices[1].minor: -3 is not a number of a device",
                           "spec.devices[2].type: \"tpu\" is not known",
-                          "spec.devices[4].minor: 4 is there twice",
+                          "spec.devices[4].minor: duplicate 4",
                           HasSubstr("\"two\" is not a number of GPUs")));
   EXPECT_EQ(inventory.partitions(), nullptr);
   EXPECT_THAT(inventory.numaIds(), ElementsAre(1));

@@ -89,7 +89,7 @@ Result<> readHints(std::string_view text, DeviceDemand& demand) {
       checkHint(std::string(name), *hint, demand);
       at(demand.hints, *type) = *std::move(compiled);
     } else {
-      demand.ignored.push_back(fmt::format("metadata.annotations[{}].{}: no type of devices",
+      demand.ignored.push_back(fmt::format("metadata.annotations[{}].{}: unknown type of devices",
                                            kAnnotationDeviceHint, std::string_view(name)));
     }
   }

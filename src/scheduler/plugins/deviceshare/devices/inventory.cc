@@ -22,7 +22,7 @@ Result<GpuPartition> partitionOf(const PartitionDocument& document) {
   if (document.ringBusBandwidth) partition.ringBandwidth = document.ringBusBandwidth->value();
   for (const std::int64_t minor : document.minors) {
     if (minor < 0 || minor >= Minors::kMaxCpus || partition.set.contains(static_cast<int>(minor)))
-      return fail(ErrorCode::Invalid, fmt::format("minors: {} is wrong or there twice", minor));
+      return fail(ErrorCode::Invalid, fmt::format("minors: {} is invalid or a duplicate", minor));
     partition.minors.push_back(static_cast<int>(minor));
     partition.set.add(static_cast<int>(minor));
   }
@@ -117,7 +117,7 @@ void DeviceInventory::readDevices() {
     KnownDevice known{*info.minor, {}, &info};
     if (info.health) known.total = DeviceAmounts::of(info.resources);
     if (!at(found, *type).insert_or_assign(known.minor, known).second)
-      problem(fmt::format("minor: {} is there twice", known.minor));
+      problem(fmt::format("minor: duplicate {}", known.minor));
   }
   for (const DeviceType type : kDeviceTypes)
     for (const auto& [minor, known] : at(found, type)) at(devices_, type).push_back(known);

@@ -137,7 +137,7 @@ TEST(DeviceDemand, names_the_values_that_nobody_knows_and_goes_without_them) {
       demand->ignored,
       UnorderedElementsAre(HasSubstr("gpu.requiredTopologyScope: \"Rack\" is none of"),
                            HasSubstr("gpu.allocateStrategy"), HasSubstr("gpu.exclusivePolicy"),
-                           HasSubstr("tpu: no type of devices"), HasSubstr("requiredScope"),
+                           HasSubstr("tpu: unknown type of devices"), HasSubstr("requiredScope"),
                            HasSubstr("allocatePolicy")));
   EXPECT_FALSE(demand->samePcie);
   EXPECT_FALSE(demand->partition.bestOnly);

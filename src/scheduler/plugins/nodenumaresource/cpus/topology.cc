@@ -48,7 +48,7 @@ CpuTopology::CpuTopology(std::span<const CpuRecord> records) {
       continue;
     }
     if (!byId.insert_or_assign(records[i].id, records[i]).second)
-      problems_.push_back(fmt::format("detail[{}].id: {} is there twice", i, records[i].id));
+      problems_.push_back(fmt::format("detail[{}].id: duplicate {}", i, records[i].id));
   }
   std::vector<CpuRecord> kept;
   kept.reserve(byId.size());

@@ -56,8 +56,7 @@ TEST(CpuTopology, leaves_out_what_cannot_be_and_says_where) {
       ElementsAre("detail[0].id: -1 is not a CPU number", "detail[1].id: 70000 is not a CPU number",
                   "detail[2].core: -2 is not between 0 and 32767",
                   "detail[3].socket: 1048576 is not between 0 and 32767",
-                  "detail[4].node: -1 is not between 0 and 32767",
-                  "detail[6].id: 6 is there twice"));
+                  "detail[4].node: -1 is not between 0 and 32767", "detail[6].id: duplicate 6"));
   EXPECT_EQ(topology.all().toString(), "6");
   EXPECT_EQ(topology.cpusOfNuma(1).toString(), "6");
 }

@@ -113,7 +113,7 @@ void becomeChild() {
 std::string shown(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   return text.empty() ? "it wrote no output"
-                      : fmt::format("it said: {}", shortened(text, kMostShown));
+                      : fmt::format("output: {}", shortened(text, kMostShown));
 }
 
 [[noreturn]] void becomeTool(const std::vector<std::string>& command, int output) {

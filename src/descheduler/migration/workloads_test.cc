@@ -144,7 +144,7 @@ TEST(MigrationLimits, hold_for_the_cluster_and_for_a_namespace) {
                          "(maxMigratingGlobally: 1)"
                        : "Pending WaitingForArbitration: 1 pods of namespace default are already "
                          "being migrated (maxMigratingPerNamespace: 1)");
-    EXPECT_THAT(w.evict("b-1"), HasSubstr("move already (maxMigrating"));
+    EXPECT_THAT(w.evict("b-1"), HasSubstr("already being migrated (maxMigrating"));
     w.reservationsGoTo = "n2";
     w.run(20s);
     EXPECT_THAT(w.stateOf("second"), HasSubstr("Succeeded"));

@@ -166,7 +166,7 @@ TEST_F(VendorReaders, EachChipOfACardIsADeviceWithItsPhysicalNumber) {
       {"npu-smi info -t board -i 0 -c 0", ""},
       {"npu-smi info -t board -i 0 -c 1", ""}};
   tools_.failures["npu-smi info -t memory -i 0 -c 0"] = {
-      ErrorCode::Internal, "status 1, it said: Command or option is not found", {}};
+      ErrorCode::Internal, "status 1, output: Command or option is not found", {}};
   const auto reading = readHuawei(machine_);
   ASSERT_TRUE(reading) << reading.error().message;
   ASSERT_THAT(reading->devices, SizeIs(2));

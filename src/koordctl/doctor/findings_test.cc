@@ -63,8 +63,8 @@ TEST(Doctor, FindsNothingInAClusterThatIsWell) {
 TEST(Doctor, AnEmptyClusterIsAllProblems) {
   const auto text = findingsText(diagnose({}));
   EXPECT_THAT(text, HasSubstr("custom resource definitions are missing"));
-  EXPECT_THAT(text, HasSubstr("koord-manager never led"));
-  EXPECT_THAT(text, HasSubstr("is not there"));
+  EXPECT_THAT(text, HasSubstr("koord-manager has never led"));
+  EXPECT_THAT(text, HasSubstr("does not exist"));
 }
 
 TEST(Doctor, NamesWhatStoppedWorking) {

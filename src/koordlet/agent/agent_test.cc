@@ -41,7 +41,7 @@ TEST_P(AgentTest, BestEffortShrinksWithinTwoIntervalsWhenLatencySensitiveDemandR
 
   seconds(2, 6, 4);  // 10.4 - 6.5 = 3.9
   EXPECT_EQ(beCpus().size(), 4);
-  EXPECT_THAT(textAt(qos(), "cpuSuppress", "reason"), HasSubstr("latency-sensitive use 6.00"));
+  EXPECT_THAT(textAt(qos(), "cpuSuppress", "reason"), HasSubstr("LS pods use 6.00"));
   EXPECT_EQ(textAt(qos(), "cpuSuppress", "beCpuset"), beCpus().toString());
 
   // Back by at most a tenth of the node (2 CPUs) per round, and never above the budget.

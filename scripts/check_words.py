@@ -35,6 +35,24 @@ PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in 
     (r"\bhowever (?:often|many|much|long)\b", "\"no matter how\" or give the bound"),
     (r"(?<!there )\bis no [A-Za-z]", "\"is not a\""),
 )]
+# In texts that a user sees.
+MESSAGES = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in (
+    (r"\bis there (?:twice|already)\b", "\"duplicate\" or \"exists\""),
+    (r"\bis not there\b", "\"does not exist\" or \"is missing\""),
+    (r"\b(?:has|have) to be\b", "\"must be\""),
+    (r"\bheld to\b", "\"limited to\""),
+    (r"\bgo(?:es)? on\b", "\"continues\""),
+    (r"\bleft (?:alone|out)\b", "\"ignored\", \"skipped\" or \"excluded\""),
+    (r"\bmay leave\b", "\"may be evicted\""),
+    (r"\bpromised\b", "\"reserved\", \"nominated\" or \"assumed\""),
+    (r"\b(?:knows?|makes?|gives?|issues?|takes?) no\b", "\"does not\" and the verb"),
+    (r"\b(?:meanwhile|likewise)\b", "\"in the meantime\", \"also\" or the whole text"),
+    (r"\bcarr(?:y|ies|ied) out\b", "\"executes\""),
+    (r"\bworked on\b", "\"processed\""),
+    (r"\broom\b", "\"resources\", \"capacity\" or \"a node\""),
+    (r"\bbest effort\b", "\"BE pods\""),
+    (r"\bsays? (?:what|which|who|how|why|where)\b", "\"names\", \"reports\" or \"has\""),
+)]
 # Pages that list the words themselves.
 EXEMPT = {"docs/style.md", "scripts/check_words.py"}
 COMMENT = re.compile(r"(?:^|\s)//+ ?(.*)$")
@@ -56,9 +74,17 @@ def prose_of_page(text):
 
 
 def prose_of_source(text):
-    for number, line in enumerate(text.split("\n"), 1):
-        if match := COMMENT.search(STRING.sub('""', line)):
-            yield number, re.sub(r"`[^`]*`|\"[^\"]*\"", "``", match.group(1))
+    """(line number, text) of comments; lines that follow each other are one text."""
+    block, start = [], 0
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        match = COMMENT.search(STRING.sub('""', line))
+        if match and not block:
+            start = number
+        if match:
+            block.append(match.group(1))
+        elif block:
+            yield start, re.sub(r"`[^`]*`|\"[^\"]*\"", "``", " ".join(block))
+            block = []
 
 
 def prose_of_yaml(text):
@@ -73,7 +99,7 @@ def messages_of_source(text):
     for match in LITERALS.finditer(text):
         if match.group(1):
             message = "".join(part[1:-1] for part in STRING.findall(match.group(1)))
-            if len(re.findall(r"\b[a-z]{2,}\b", message)) >= 3:
+            if len(re.findall(r"(?:^|\s)[\"'(]*[A-Za-z][a-z]+", message)) >= 3:
                 yield text.count("\n", 0, match.start()) + 1, message
 
 
@@ -87,13 +113,15 @@ def problems_of(path):
         return
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        proses = prose_of_page(text)
+        proses = [(number, prose, PATTERNS) for number, prose in prose_of_page(text)]
     elif path.suffix == ".yaml":
-        proses = prose_of_yaml(text)
+        proses = [(number, prose, PATTERNS) for number, prose in prose_of_yaml(text)]
     else:
-        proses = [*prose_of_source(text), *([] if is_test(path) else messages_of_source(text))]
-    for number, prose in proses:
-        for pattern, advice in PATTERNS:
+        proses = [(number, prose, PATTERNS) for number, prose in prose_of_source(text)]
+        if not is_test(path):
+            proses += [(number, message, PATTERNS + MESSAGES) for number, message in messages_of_source(text)]
+    for number, prose, patterns in proses:
+        for pattern, advice in patterns:
             if match := pattern.search(prose):
                 yield f"{name}:{number}: \"{match.group(0).strip()}\": {advice}"
 

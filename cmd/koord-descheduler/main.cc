@@ -21,9 +21,7 @@ int main(int argc, char** argv) {
   flags.version = component.version;
   koord::kube::CommandLine line(
       {}, component,
-      "Evicts pods from nodes that are overloaded, fragmented or do not match the pods' rules any "
-      "more:\nthe descheduling plugins of Koordinator and Kubernetes, and the controller of "
-      "PodMigrationJobs.");
+      "Evicts pods from nodes that are overloaded or fragmented, or that violate the pods' rules:\nthe descheduling plugins of Koordinator and Kubernetes, and the controller of PodMigrationJobs.");
   koord::descheduler::addFlags(line, flags, component);
   if (const auto status = line.parse(argc, argv)) return *status;
   flags.shown = line.flags().values();

@@ -49,7 +49,7 @@ std::optional<HealthAnswer> answerHealth(const net::Target& target,
       lines += fmt::format("[+]{} ok\n", check.name);
     } else {
       lines += fmt::format("[-]{} failed: reason withheld{}\n", check.name,
-                           check.counts ? "" : " (reads and watches go on)");
+                           check.counts ? "" : " (reads and watches continue)");
       healthy = healthy && !check.counts;
     }
   }

@@ -17,7 +17,7 @@ Task<Result<std::string>> post(net::HttpClient* client, Executor* executor,
   if (!response) co_return fail(std::move(response.error()));
   if (response->status != 200)
     co_return fail(ErrorCode::Unavailable,
-                   fmt::format("POST {}: the answer has status {}: {}", url, response->status,
+                   fmt::format("POST {}: the response has status {}: {}", url, response->status,
                                shortened(response->body, 200)));
   co_return std::move(response->body);
 }

@@ -80,7 +80,7 @@ bool Collector::readVendor(std::string_view name, Known& known, SteadyTime now) 
   }
   known.failingSince.reset();
   for (auto& [uuid, device] : known.devices)
-    makeIll(device, "DeviceLost", "the device does not answer");
+    makeIll(device, "DeviceLost", "the device does not respond");
   for (auto& device : reading->devices) {
     place(machine_, device);
     known.devices[device.uuid] = device;

@@ -37,8 +37,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A server that streams a list is not silent for longer than this before the list is complete; one
-// that does not know what it was asked for may be.
+// A server that streams a list is not silent for longer than this before the list is complete. A
+// server that does not support streaming lists may be silent.
 constexpr Duration kInitialEventsGap = 10s;
 constexpr Duration kAbsentPeriod = 1min;
 // Incomplete streams in a row until lists are asked for instead.

@@ -87,7 +87,7 @@ int Commands::runOne(Command& command, std::vector<std::string> arguments) const
     return 0;
   }
   if (command.arguments.empty() && !command.flags.arguments().empty())
-    return refuse(fmt::format("{} {} takes no arguments, got [{}]", program_, command.name,
+    return refuse(fmt::format("{} {} does not take arguments, got [{}]", program_, command.name,
                               fmt::join(command.flags.arguments(), " ")),
                   command.name);
   return command.run(command.flags.arguments());

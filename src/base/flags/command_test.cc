@@ -84,7 +84,7 @@ TEST(CommandsTest, WhatIsWrongIsSaidWithWhereToLook) {
            {{"explain"}, "Error: which command?\nSee 'prog explain --help' for usage.\n"},
            {{"explain", "node"}, "Error: unknown command \"node\"\nSee 'prog explain --help'"},
            {{"up", "--node"}, "Error: unknown flag: --node\nSee 'prog up --help' for usage.\n"},
-           {{"up", "now"}, "Error: prog up takes no arguments, got [now]\n"},
+           {{"up", "now"}, "Error: prog up does not take arguments, got [now]\n"},
        }) {
     Program program;
     EXPECT_EQ(program.run(row.arguments), 2);

@@ -16,7 +16,7 @@ namespace {
 #define KOORD_NODE_FIT(text) {"nodeFit", text, "", "true"}
 #define KOORD_NODE_SELECTOR               \
   {"nodeSelector",                        \
-   "The nodes that the plugin looks at.", \
+   "The nodes that the plugin considers.", \
    "",                                    \
    "{matchLabels: {pool: batch}}",        \
    "all nodes",                           \
@@ -33,7 +33,7 @@ namespace {
       {"podSelectors[].selector", "Required.", "", "{matchLabels: {app: web}}", "", "LabelSelector"}
 #define KOORD_LABEL_SELECTOR             \
   {"labelSelector",                      \
-   "The pods that the plugin looks at.", \
+   "The pods that the plugin considers.", \
    "",                                   \
    "{matchLabels: {app: web}}",          \
    "all pods",                           \

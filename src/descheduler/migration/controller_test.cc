@@ -219,7 +219,7 @@ TEST(MigrationController, evicts_nobody_for_room_that_is_not_held_any_more) {
     w.api.mutedResource = "reservations";  // no events of Reservations
     w.patch(api::Reservation::kType, room,
             fmt::format(R"({{"status":{{"phase":"Failed","conditions":[{{"type":"Ready","status":)"
-                        R"("False","reason":"{}","message":"its node is gone"}}]}}}})",
+                        R"("False","reason":"{}","message":"its node does not exist"}}]}}}})",
                         expired ? "Expired" : "NodeGone"),
             "", "status");
     w.api.failure = nullptr;
@@ -227,7 +227,7 @@ TEST(MigrationController, evicts_nobody_for_room_that_is_not_held_any_more) {
     w.run(10s);
     EXPECT_EQ(w.evictions(), before);
     EXPECT_EQ(w.stateOf("j"), expired ? "Failed ReservationExpired: Reservation expired"
-                                      : "Failed Unschedulable: its node is gone");
+                                      : "Failed Unschedulable: its node does not exist");
   }
 }
 

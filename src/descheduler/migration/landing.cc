@@ -72,7 +72,7 @@ Result<std::vector<LandingPlace>> readLandingReply(std::string_view body, std::s
   const json::value* pods = find(*document, "pods");
   if (!pods || !pods->is_array() || pods->get_array().size() != count)
     return fail(ErrorCode::Internal,
-                fmt::format("expected answers about {} pods in \"pods\"", count));
+                fmt::format("expected results for {} pods in \"pods\"", count));
   std::vector<LandingPlace> places;
   for (const json::value& each : pods->get_array()) {
     LandingPlace place{std::string(textAt(each, "node")), std::string(textAt(each, "message"))};

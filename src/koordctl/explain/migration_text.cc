@@ -47,7 +47,7 @@ std::string planText(const json::value& job) {
   if (const auto by = ours(job, "planned-by"); !by.empty()) text += ", as " + by + " said";
   if (const auto avoid = ours(job, "avoid-nodes"); !avoid.empty())
     text +=
-        "; not on " + avoid + ", which its workload left recently or which takes no more pods now";
+        "; not on " + avoid + ", which its workload left recently or which is full now";
   return text;
 }
 

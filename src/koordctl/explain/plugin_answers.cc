@@ -384,7 +384,7 @@ std::string reservationText(const json::value& answer) {
   };
   std::string phase(textAt(answer, "phase"));
   if (const auto* closed = at(answer, "unschedulable"); closed && *closed == true)
-    phase += ", takes no more pods";
+    phase += ", closed for new pods";
   add("Phase", phase);
   add("Node", std::string(textAt(answer, "node")));
   add("Expires", std::string(textAt(answer, "expires")));

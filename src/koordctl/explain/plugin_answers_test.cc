@@ -127,7 +127,7 @@ TEST(PluginAnswersTest, AReservationIsATableOfWhatItHolds) {
       "problems": ["spec.owners: none"]})"));
   EXPECT_EQ(text,
             R"(Reservation  r
-Phase        Available, takes no more pods
+Phase        Available, closed for new pods
 Node         sim-1
 Expires      2026-11-23T00:00:00Z
 Rules        Aligned, for one owner (allocateOnce)

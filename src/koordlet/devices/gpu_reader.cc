@@ -75,7 +75,7 @@ Result<> GpuReader::find(SteadyTime now) {
   }
   for (auto& [uuid, known] : known_) {
     if (known.present) continue;
-    known.gpu.fault = GpuFault{std::string(kLost), "the GPU does not answer"};
+    known.gpu.fault = GpuFault{std::string(kLost), "the GPU does not respond"};
     known.gpu.processes.clear();
     known.gpu.core = 0;
     known.gpu.memoryUsed = 0;

@@ -83,7 +83,7 @@ EffectiveSlo effectiveSlo(const api::NodeSLOSpec& spec, const EffectiveSlo& last
       if (application) {
         applications.push_back(*std::move(application));
       } else {
-        problems.push_back(fmt::format("spec.hostApplications[{}]: {}; left out",
+        problems.push_back(fmt::format("spec.hostApplications[{}]: {}; skipped",
                                        applications.size(), application.error().message));
       }
     }

@@ -103,7 +103,7 @@ TEST(ExtenderAnswers, ThatHaveAWrongTypeSomewhereAreErrorsThatNameIt) {
   const auto said = [](const auto& read) {
     return read ? std::string("read") : read.error().message;
   };
-  constexpr std::string_view kHead = "answer of the extender: ";
+  constexpr std::string_view kHead = "response of the extender: ";
   for (const char* score : {"7.5", "7.0", "1e3", "9223372036854775808", "\"7\"", "[]", "true"})
     EXPECT_EQ(said(wire::readPriorities(fmt::format(R"([{{"Host": "n1", "Score": {}}}])", score))),
               fmt::format("{}Score: expected an integer of 64 bits", kHead))

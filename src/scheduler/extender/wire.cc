@@ -75,14 +75,14 @@ class Members {
  private:
   void wrong(std::string_view name, std::string_view expected) {
     if (problem_.empty())
-      problem_ = fmt::format("answer of the extender: {}: expected {}", name, expected);
+      problem_ = fmt::format("response of the extender: {}: expected {}", name, expected);
   }
   std::string problem_;
 };
 
 Result<json::value> parse(const std::string& document) {
   auto value = parseJson(document);
-  if (!value) return fail(std::move(value.error()).within("answer of the extender"));
+  if (!value) return fail(std::move(value.error()).within("response of the extender"));
   return value;
 }
 
@@ -128,7 +128,7 @@ Result<std::vector<HostPriority>> readPriorities(const std::string& document) {
   std::vector<HostPriority> result;
   if (value->is_null()) return result;
   if (!value->is_array())
-    return fail(ErrorCode::Invalid, "answer of the extender: expected a list of hosts and scores");
+    return fail(ErrorCode::Invalid, "response of the extender: expected a list of hosts and scores");
   Members members;
   for (const auto& item : value->get_array())
     if (members.isObject(item, "the list"))

@@ -22,7 +22,7 @@ std::optional<std::string> forwardedPort(const HostPod& pod) {
           return fmt::format(
               "host port {} cannot be forwarded to port {} of container {}: pods of this node "
               "share its "
-              "network, so both numbers have to be the same",
+              "network, so both numbers must be equal",
               port.hostPort, port.containerPort, container.name);
   return std::nullopt;
 }

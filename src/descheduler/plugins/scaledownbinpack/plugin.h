@@ -9,8 +9,8 @@
 // Nodes with the lowest score come first, and on each node large pods. The rank is written to the
 // pods as their deletion cost (CalculateOnly), or the first maxPodsToEvict are evicted
 // (EvictDirectly). Selected pods that must not be evicted get the highest cost; without
-// podSelectors they are unchanged. The plugin removes its costs from pods that are not selected any
-// more.
+// podSelectors they are unchanged. The plugin removes its costs from pods that stop
+// being selected.
 
 #include <map>
 

@@ -73,8 +73,8 @@ class GangCycles {
   std::map<std::string, std::string>& nominations() { return nominations_; }
   Nomination nominationOf(const PodInfo& pod) const;
   // Runs periodically, on the leader only. Ends the nominations of members whose gang
-  // is incomplete and already was at the previous run: they would keep other pods off the node in
-  // vain.
+  // is incomplete and already was at the previous run: they keep other pods off the node without
+  // effect.
   void dropUselessNominations();
 
   GangProgress progressOf(const Gang& gang) const;

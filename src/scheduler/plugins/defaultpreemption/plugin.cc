@@ -48,7 +48,7 @@ Task<PostFilterResult> DefaultPreemption::confirm(PodPtr pod,
   PostFilterResult result;
   result.victims = 0;
   if (waited && !waits()) {
-    result.status = PodPreemption::prefixed(Status::unschedulable("the pod is gone"));
+    result.status = PodPreemption::prefixed(Status::unschedulable("the pod was deleted"));
     co_return result;
   }
   if (!confirmed) {

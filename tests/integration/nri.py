@@ -89,7 +89,7 @@ class NriTest(RuntimeProxyTest):
 
     def synchronizations(self):
         with open(self.koordlet_log(), encoding="utf-8") as file:
-            return len(re.findall(r"NRI: \d+ pods and \d+ containers are there", file.read()))
+            return len(re.findall(r"NRI: \d+ pods and \d+ containers exist", file.read()))
 
     def metrics(self):
         """Those of NRI, {name with labels: value}."""

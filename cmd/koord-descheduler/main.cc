@@ -19,9 +19,10 @@ int main(int argc, char** argv) {
   component.qps = 50;
   component.burst = 100;
   flags.version = component.version;
-  koord::kube::CommandLine line(
-      {}, component,
-      "Evicts pods from nodes that are overloaded or fragmented, or that violate the pods' rules:\nthe descheduling plugins of Koordinator and Kubernetes, and the controller of PodMigrationJobs.");
+  koord::kube::CommandLine line({}, component,
+                                "Evicts pods from nodes that are overloaded or fragmented, or that "
+                                "violate the pods' rules:\nthe descheduling plugins of Koordinator "
+                                "and Kubernetes, and the controller of PodMigrationJobs.");
   koord::descheduler::addFlags(line, flags, component);
   if (const auto status = line.parse(argc, argv)) return *status;
   flags.shown = line.flags().values();

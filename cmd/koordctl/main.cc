@@ -50,7 +50,8 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
       .within(0, 100'000)
       .defaultText.clear();
   set.text("node-shape", options.nodeShape,
-           "File with the shapes of simulated nodes: CPUs, NUMA nodes, GPUs (deploy/node-shapes); default: 32 CPUs, 128Gi");
+           "File with the shapes of simulated nodes: CPUs, NUMA nodes, GPUs (deploy/node-shapes); "
+           "default: 32 CPUs, 128Gi");
   set.text("host-node", flags.hostNode,
            "This machine as a node: auto (if possible, else log why not), on (or fail), off")
       .oneOf({"auto", "on", "off"});

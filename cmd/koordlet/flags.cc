@@ -138,7 +138,8 @@ void addAudit(flags::FlagSet& set, AuditOptions& audit) {
   set.integer("audit-max-disk-space-mb", audit.maxMegabytes, "disk space for events in MiB");
   set.integer("audit-max-concurrent-readers", audit.maxReaders, "queries of /events at a time")
       .within(1, 1000);
-  set.integer("audit-max-events-limit", audit.maxEvents, "events in one response").within(1, 100'000);
+  set.integer("audit-max-events-limit", audit.maxEvents, "events in one response")
+      .within(1, 100'000);
 }
 
 void addRuntimeHooks(flags::FlagSet& set, RuntimeHookOptions& hooks, RawHooks& raw) {

@@ -216,9 +216,9 @@ TEST_F(StorageFailureTest, readinessSaysSoAndDoesNotFail) {
   fill();
   post(kPods, pod("lost"));
   EXPECT_EQ(ask("/readyz").status, 200);
-  EXPECT_EQ(
-      ask("/readyz?verbose&exclude=log").text,
-      "[+]ping ok\n[+]log excluded: ok\n[+]etcd ok\n[-]storage-writes failed: reason withheld (reads and watches continue)\nreadyz check passed\n");
+  EXPECT_EQ(ask("/readyz?verbose&exclude=log").text,
+            "[+]ping ok\n[+]log excluded: ok\n[+]etcd ok\n[-]storage-writes failed: reason "
+            "withheld (reads and watches continue)\nreadyz check passed\n");
   EXPECT_EQ(ask("/readyz/storage-writes").status, 500);
   EXPECT_THAT(ask("/readyz/storage-writes").text, HasSubstr("database or disk is full"));
   EXPECT_EQ(ask("/livez?verbose").text, "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n");

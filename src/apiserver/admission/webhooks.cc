@@ -160,7 +160,8 @@ Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
   auto answer = co_await call;
   if (!answer) co_return failed(answer.error().message);
   auto review = api::decodeText<api::AdmissionReview>(*answer);
-  if (!review) co_return failed("the response is not an AdmissionReview: " + review.error().message);
+  if (!review)
+    co_return failed("the response is not an AdmissionReview: " + review.error().message);
   if (!review->response) co_return failed("the field response is missing");
   if (review->response->uid != uid)
     co_return failed("the response is for another request: response.uid does not match");

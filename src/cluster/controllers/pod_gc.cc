@@ -49,7 +49,8 @@ std::vector<PodGarbageCollector::Lost> PodGarbageCollector::findLost() {
     }
     const auto before = missingSince_.find(name);
     missing[name] = before == missingSince_.end() ? now : before->second;
-    if (now - missing[name] >= kQuarantine) lost.push_back({pod, "its node does not exist", !over, name});
+    if (now - missing[name] >= kQuarantine)
+      lost.push_back({pod, "its node does not exist", !over, name});
   }
   missingSince_ = std::move(missing);
   if (ended.size() > kMaxTerminatedPods) {

@@ -14,12 +14,12 @@ namespace {
 #define KOORD_DRY_RUN \
   {"dryRun", "If true, the plugin logs what it would evict and evicts nothing.", "", "false"}
 #define KOORD_NODE_FIT(text) {"nodeFit", text, "", "true"}
-#define KOORD_NODE_SELECTOR               \
-  {"nodeSelector",                        \
+#define KOORD_NODE_SELECTOR                \
+  {"nodeSelector",                         \
    "The nodes that the plugin considers.", \
-   "",                                    \
-   "{matchLabels: {pool: batch}}",        \
-   "all nodes",                           \
+   "",                                     \
+   "{matchLabels: {pool: batch}}",         \
+   "all nodes",                            \
    "LabelSelector"}
 #define KOORD_NAMESPACES(name)                                                             \
   {name, "Namespaces whose pods may be evicted. Only one of include and exclude.", "", "", \
@@ -31,12 +31,12 @@ namespace {
    "all pods"},                                                                                  \
       {"podSelectors[].name", "Name of the selector, for messages.", "", "web"},                 \
       {"podSelectors[].selector", "Required.", "", "{matchLabels: {app: web}}", "", "LabelSelector"}
-#define KOORD_LABEL_SELECTOR             \
-  {"labelSelector",                      \
+#define KOORD_LABEL_SELECTOR              \
+  {"labelSelector",                       \
    "The pods that the plugin considers.", \
-   "",                                   \
-   "{matchLabels: {app: web}}",          \
-   "all pods",                           \
+   "",                                    \
+   "{matchLabels: {app: web}}",           \
+   "all pods",                            \
    "LabelSelector"}
 #define KOORD_EXCLUDED_OWNERS \
   {"excludeOwnerKinds", "Kinds of owners whose pods are not evicted.", "", "[Job]"}

@@ -46,8 +46,7 @@ std::string planText(const json::value& job) {
   std::string text = "node " + node;
   if (const auto by = ours(job, "planned-by"); !by.empty()) text += ", as " + by + " said";
   if (const auto avoid = ours(job, "avoid-nodes"); !avoid.empty())
-    text +=
-        "; not on " + avoid + ", which its workload left recently or which is full now";
+    text += "; not on " + avoid + ", which its workload left recently or which is full now";
   return text;
 }
 

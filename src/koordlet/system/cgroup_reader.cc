@@ -114,7 +114,8 @@ Result<MemoryCounters> CgroupReader::memoryStat(std::string_view dir) {
   });
   if (found != 5)
     return malformed(
-        fmt::format("only {1} of {0}inactive_anon, {0}active_anon, {0}inactive_file, {0}active_file and {0}unevictable exist",
+        fmt::format("only {1} of {0}inactive_anon, {0}active_anon, {0}inactive_file, "
+                    "{0}active_file and {0}unevictable exist",
                     prefix, found));
   return stat;
 }

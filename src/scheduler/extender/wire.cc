@@ -128,7 +128,8 @@ Result<std::vector<HostPriority>> readPriorities(const std::string& document) {
   std::vector<HostPriority> result;
   if (value->is_null()) return result;
   if (!value->is_array())
-    return fail(ErrorCode::Invalid, "response of the extender: expected a list of hosts and scores");
+    return fail(ErrorCode::Invalid,
+                "response of the extender: expected a list of hosts and scores");
   Members members;
   for (const auto& item : value->get_array())
     if (members.isObject(item, "the list"))

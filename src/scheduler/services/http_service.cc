@@ -220,7 +220,8 @@ void HttpService::addAnswer(const char* method, const std::string& path, For who
       method, path,
       [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
         if (state_.leading()) {
-          Result<json::value> said = fail(ErrorCode::Internal, "a plugin failed; the log has the reason");
+          Result<json::value> said =
+              fail(ErrorCode::Internal, "a plugin failed; the log has the reason");
           runGuarded("a plugin", in.target.path, [&] { said = answer(in); });
           return send(*to, said);
         }

@@ -94,7 +94,7 @@ TEST(FutileMoves, where_nobody_looks_at_reservations_nobody_else_is_tried_for_as
             "does koord-scheduler run with its plugin Reservation?");
   const std::string why = w.evict("b-0");
   EXPECT_THAT(why, AllOf(HasSubstr("no scheduler processed the Reservation of job " + job),
-                         HasSubstr("in 1m0s: does koord-scheduler run, with its plugin "
+                         HasSubstr("within 1m0s: does koord-scheduler run with its plugin "
                                    "Reservation? The next try is in 5")));
   w.start();
   EXPECT_THAT(w.evict("b-0"), HasSubstr("no scheduler processed"))

@@ -90,8 +90,8 @@ TEST(MigrationControllerArgs, that_are_wrong_are_all_told_with_their_path) {
   for (const char* text :
        {"args.maxMigratingPerNode: ", "args.maxMigratingPerWorkload: ", "args.evictQPS: ",
         "args.evictBurst: ", "args.evictionPolicy: ", "args.defaultJobMode: ",
-        "args.defaultJobTTL: ", "args.skipEvictionGates: \"Pvc\" is not known",
-        "args.priorityThreshold.name: not both",
+        "args.defaultJobTTL: ", "args.skipEvictionGates: unknown gate \"Pvc\"",
+        "args.priorityThreshold.name: must not be set together with value",
         "args.objectLimiters.namespace.maxMigrating: of a namespace must be an integer",
         "args.objectLimiters: must be workload, namespace or cluster, not \"node\"",
         "args.arbitrationArgs.interval: ", "args.landing.schedulerURL: ",

@@ -367,7 +367,7 @@ TEST(Scheduler, a_victim_that_the_api_never_lets_go_is_asked_for_ever_more_rarel
         f.events,
         ::testing::Contains(AllOf(
             HasSubstr("FailedPreemption: The API server refuses the eviction of pod default/v"),
-            HasSubstr("again after " + std::string(rest)))));
+            HasSubstr("the next attempt is after " + std::string(rest)))));
   f.node(aNode("n2"));
   f.run(2s);
   EXPECT_EQ(f.nodeOf("p"), "n2") << "it rests from preemption, not from being placed";

@@ -49,7 +49,7 @@ TEST(PodResctrl, NonsenseIsAnErrorThatSaysWhere) {
         R"({"mb":{"schemata":{"percent":0}}})", R"({"mb":{"schemata":{"percent":"50"}}})"})
     EXPECT_FALSE(podSchemata(kMachine, text)) << text;
   EXPECT_THAT(podSchemata(kMachine, R"({"mb":{"schemata":{"percent":0}}})").error().message,
-              testing::HasSubstr("mb: schemata"));
+              testing::HasSubstr("mb: invalid schemata"));
 }
 
 class PodResctrlTest : public testing::Test {

@@ -542,7 +542,7 @@ TEST_F(Reservations, drift_is_told_with_both_values) {
   running(webPod("o", "4"), "n", "r");
   auto& use = const_cast<ReservationUse&>(*index().ledger().find("uid-r"));
   use.requests.base[kCpu] += 1000;
-  EXPECT_THAT(cluster().verifyNode(0), HasSubstr("kept 1 owners with 0=5000"));
+  EXPECT_THAT(cluster().verifyNode(0), HasSubstr("stored 1 owners with 0=5000"));
   EXPECT_THAT(cluster().verifyNode(0), HasSubstr("counted 1 with 0=4000"));
   cluster().repairNode(0, cluster().checkNode(0));
   expectSound();

@@ -242,7 +242,7 @@ TEST(Preflight, TellsOfNodesThatKoordletIsNotMadeFor) {
   auto state = healthy();
   state.nodes.push_back(made<api::Node>(
       R"({"metadata":{"name":"win"},"status":{"nodeInfo":{"operatingSystem":"windows","architecture":"amd64"}}})"));
-  EXPECT_THAT(findingsText(preflight(state)), HasSubstr("1 nodes run windows, as win"));
+  EXPECT_THAT(findingsText(preflight(state)), HasSubstr("1 nodes run windows, for example win"));
 }
 
 TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
@@ -254,7 +254,7 @@ TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
   state.cgroups.push_back({"n4", std::nullopt, "", "Forbidden"});
   const std::string text = findingsText(preflight(state));
   EXPECT_THAT(
-      text, HasSubstr("1 of 4 nodes that were checked have cgroups of version 1, for example n3"));
+      text, HasSubstr("1 of 4 nodes that were checked have cgroups of version 1, for example\n"));
   EXPECT_THAT(text,
               HasSubstr("1 of 4 kubelets do not report their cgroups, for example n4: Forbidden"));
   EXPECT_THAT(text, HasSubstr("1 nodes with cgroup driver cgroupfs"));

@@ -26,15 +26,15 @@ TEST(ExplanationTest, APendingPodIsToldWhoRejectsItAndWhatItLacks) {
 State  unschedulable, tried 3 times
 Waits  for a change that concerns NodeResourcesFit
 
-As things stand, 0 of 5 nodes can take it.
+It fits on 0 of 5 nodes now.
   NODES  REJECTED BY       BECAUSE                                FOR EXAMPLE
   4      NodeResourcesFit  Insufficient cpu, Insufficient memory  a, b, c, d
   1      TaintToleration   node(s) had untolerated taint {k: v}   e
 
-It would fit on b with 500m cpu, 1Gi memory less, or with as much freed there.
+It would fit on b if it requested 500m cpu, 1Gi memory less, or if that much were freed there.
 
 Nodes that fail only one check
-  NODES  REJECTED BY          BECAUSE                               FOR EXAMPLE  WHAT WOULD HELP
+  NODES  REJECTED BY      BECAUSE                               FOR EXAMPLE  WHAT WOULD HELP
   1      TaintToleration  node(s) had untolerated taint {k: v}  e            tolerate k=v:NoSchedule
 
 What was decided
@@ -51,7 +51,7 @@ TEST(ExplanationTest, APodThatFitsIsToldTheScoresOfTheBestNodes) {
                   {"node": "long-name", "score": 9, "plugins": {"Fit": 9, "Taints": 0}}]})"),
       R"(Pod    d/p
 
-As things stand, 2 of 2 nodes can take it.
+It fits on 2 of 2 nodes now.
 
 The best nodes, with each plugin's weighted score
   NODE       SCORE  Fit  Taints

@@ -153,8 +153,8 @@ TEST(PluginAnswersTest, AQuotaIsToldWithAllLevelsAboveIt) {
   RESOURCE  USED  MAX
   cpu       8     8
   full: cpu: uses 8 of 8
-  cpu: org has 20 for 2 quotas; their mins take 10 and lend 0; 10 are dealt out
-  by weight
+  cpu: org has 20 for 2 quotas; their mins take 10 and lend 0; 10 are
+  distributed by weight
 Quota  org
   RESOURCE  USED  MAX
   cpu       9     20
@@ -175,7 +175,7 @@ TEST(PluginAnswersTest, APodIsToldWhichLevelOfItsQuotaIsFull) {
                          {"name": "org", "used": {"cpu": "9"}, "full": ["cpu: uses 9 of 9"]}]}})"),
             R"(
 Quota  team-a
-It has to wait for quota org.
+It waits for quota org.
   Insufficient quotas, quotaName: org
 Quota  org
   RESOURCE  USED
@@ -194,7 +194,7 @@ TEST(PluginAnswersTest, APodThatIsTooLargeForWhatIsLeftIsToldHowThatCameAbout) {
                          {"name": "org", "used": {"cpu": "9"}, "full": []}]}})"),
             R"(
 Quota  team-a
-It has to wait for quota team-a.
+It waits for quota team-a.
 Quota  team-a
   RESOURCE  USED
   cpu       1

@@ -82,7 +82,7 @@ TEST_F(ReservationWebhookTest, AMissingPriorityClassMattersToATemplateOnly) {
   const auto verdict =
       run(R"({"metadata":{"name":"r","labels":{"x":"y"}},"spec":{"template":{"spec":{}}}})");
   EXPECT_EQ(verdict.code, 500);
-  EXPECT_THAT(verdict.message, testing::HasSubstr("there is no PriorityClass none"));
+  EXPECT_THAT(verdict.message, testing::HasSubstr("PriorityClass none does not exist"));
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ bool lacksBytes(const error_code& error) {
 }
 
 std::unexpected<Error> noHttp(const error_code& error) {
-  return fail(ErrorCode::Invalid, fmt::format("no HTTP/1.1: {}", error.message()));
+  return fail(ErrorCode::Invalid, fmt::format("not HTTP/1.1: {}", error.message()));
 }
 
 }  // namespace

@@ -253,8 +253,8 @@ TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
   state.cgroups.push_back({"n3", 1, "cgroupfs", ""});
   state.cgroups.push_back({"n4", std::nullopt, "", "Forbidden"});
   const std::string text = findingsText(preflight(state));
-  EXPECT_THAT(
-      text, HasSubstr("1 of 4 nodes that were checked have cgroups of version 1, for example\n"));
+  EXPECT_THAT(text,
+              HasSubstr("1 of 4 nodes that were checked have cgroups of version 1, for example\n"));
   EXPECT_THAT(text,
               HasSubstr("1 of 4 kubelets do not report their cgroups, for example n4: Forbidden"));
   EXPECT_THAT(text, HasSubstr("1 nodes with cgroup driver cgroupfs"));

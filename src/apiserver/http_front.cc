@@ -85,6 +85,15 @@ bool isOpenToAll(std::string_view path) {
          path.starts_with("/readyz/");
 }
 
+// True for requests that change stored objects.
+bool isStored(const kube::Request& request) {
+  using kube::Verb;
+  const bool reads = request.verb == Verb::Get || request.verb == Verb::List ||
+                     request.verb == Verb::Watch;
+  return !reads && request.group != "authorization.k8s.io" &&
+         request.group != "authentication.k8s.io" && request.subresource != "token";
+}
+
 }  // namespace
 
 // Everything lives on the server's executor.
@@ -162,6 +171,9 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     }
     const bool asBindings = toBindings && request.subresource == "binding";
     if (!authorizeOrAnswer(attributesOf(call, asBindings), audited, responder)) return;
+    if (options_.writesRefused && isStored(request))
+      if (auto why = options_.writesRefused())
+        return sendFailure(responder, *std::move(why), request);
     if (request.verb == kube::Verb::Watch) return watch(std::move(call), std::move(responder));
     if (request.resource == "pods" && request.subresource == "log" &&
         request.verb == kube::Verb::Get) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apiserver/audit/audit.h"
@@ -35,6 +36,9 @@ struct HttpFrontOptions {
   // Answers GET pods/NAME/log. Null: such requests get 404.
   std::function<Task<Result<PodLog>>(std::string namespace_, std::string pod, api::StringMap query)>
       podLogs;
+  // Why nothing may be written now, as a failure to answer; nullopt = it may. Null: always.
+  // Reviews and tokens, which are not stored, are served nevertheless.
+  std::function<std::optional<Error>()> writesRefused;
   AuditSink audit;  // null: requests are not recorded
 };
 

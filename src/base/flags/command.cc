@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/flags/go_values.h"
+#include "base/flags/nearest.h"
 
 namespace koord::flags {
 
@@ -43,14 +44,30 @@ int Commands::refuse(const std::string& why, const std::string& command) const {
   return 2;
 }
 
-int Commands::run(const std::vector<std::string>& arguments) {
+Command* Commands::find(const std::vector<std::string>& arguments) {
   // "doctor node" is a command of its own beside "doctor".
   Command* meant = nullptr;
   for (Command& command : commands_)
     if (beginsWith(arguments, wordsOf(command.name)) &&
         (!meant || command.name.size() > meant->name.size()))
       meant = &command;
-  if (meant) {
+  return meant;
+}
+
+// The command that the wrong word may stand for, as `; did you mean "up"?`; "" if none is near.
+std::string Commands::suggestion(const std::string& wrong, const std::string& prefix) const {
+  std::vector<std::string> names;
+  for (const Command& command : commands_) {
+    const auto words = wordsOf(command.name);
+    if (prefix.empty()) names.push_back(words[0]);
+    if (!prefix.empty() && words.size() > 1 && words[0] == prefix) names.push_back(words[1]);
+  }
+  const auto near = nearestName(wrong, names);
+  return near.empty() ? std::string() : fmt::format("; did you mean {}?", quoted(near));
+}
+
+int Commands::run(const std::vector<std::string>& arguments) {
+  if (Command* meant = find(arguments)) {
     const auto words = static_cast<std::ptrdiff_t>(wordsOf(meant->name).size());
     return runOne(*meant, {arguments.begin() + words, arguments.end()});
   }
@@ -71,13 +88,23 @@ int Commands::run(const std::vector<std::string>& arguments) {
   if (arguments.size() == taken) return refuse("which command?", prefix);
   const std::string& wrong = arguments[taken];
   return refuse(wrong.starts_with('-') ? "unknown flag: " + wrong
-                                       : fmt::format("unknown command {}", quoted(wrong)),
+                                       : fmt::format("unknown command {}{}", quoted(wrong),
+                                                     suggestion(wrong, prefix)),
                 prefix);
 }
 
 int Commands::runOne(Command& command, std::vector<std::string> arguments) const {
-  if (auto parsed = command.flags.parse(arguments); !parsed)
-    return refuse(parsed.error().message, command.name);
+  if (auto parsed = command.flags.parse(arguments); !parsed) {
+    constexpr std::string_view kUnknown = "unknown flag: --";
+    std::string why = parsed.error().message;
+    if (why.starts_with(kUnknown)) {
+      std::vector<std::string> names;
+      for (const Flag& flag : command.flags.all()) names.push_back(flag.name);
+      const auto near = nearestName(why.substr(kUnknown.size()), names);
+      if (!near.empty()) why += fmt::format("; did you mean --{}?", near);
+    }
+    return refuse(why, command.name);
+  }
   if (command.flags.helpWanted()) {
     std::string text =
         fmt::format("{}\n\nUsage:\n  {} {} [FLAGS] {}\n{}", command.summary, program_, command.name,

@@ -24,6 +24,9 @@ struct Command {
   std::string arguments;  // the arguments after the flags, for --help; "" = none
   std::string details;    // more for --help, after the flags
   FlagSet flags{Dialect::Pflag};
+  // What a shell offers for the argument after `given`; the flags hold what the line has so far.
+  // Null = names of files if the command takes arguments.
+  std::function<Completion(const std::vector<std::string>& given)> complete;
   // Returns the exit status.
   std::function<int(const std::vector<std::string>& arguments)> run;
 };
@@ -42,7 +45,14 @@ class Commands {
   // --help the error names.
   int refuse(const std::string& why, const std::string& command = "") const;
 
+  // What a shell offers for the last of these words, which may be empty; the others are complete.
+  // The flags of the command take the values that the line has.
+  Completion complete(const std::vector<std::string>& words);
+  const std::string& program() const { return program_; }
+
  private:
+  Command* find(const std::vector<std::string>& arguments);
+  std::string suggestion(const std::string& wrong, const std::string& prefix) const;
   int runOne(Command& command, std::vector<std::string> arguments) const;
   std::string help(const std::string& prefix) const;
 

@@ -83,7 +83,11 @@ TEST(CommandsTest, WhatIsWrongIsSaidWithWhereToLook) {
            {{"--nodes"}, "Error: unknown flag: --nodes\n"},
            {{"explain"}, "Error: which command?\nSee 'prog explain --help' for usage.\n"},
            {{"explain", "node"}, "Error: unknown command \"node\"\nSee 'prog explain --help'"},
-           {{"up", "--node"}, "Error: unknown flag: --node\nSee 'prog up --help' for usage.\n"},
+           {{"up", "--node"},
+            "Error: unknown flag: --node; did you mean --nodes?\nSee 'prog up --help' for usage.\n"},
+           {{"up", "--wrong"}, "Error: unknown flag: --wrong\nSee 'prog up --help' for usage.\n"},
+           {{"explan"}, "Error: unknown command \"explan\"; did you mean \"explain\"?\n"},
+           {{"explain", "pdo"}, "Error: unknown command \"pdo\"; did you mean \"pod\"?\n"},
            {{"up", "now"}, "Error: prog up does not take arguments, got [now]\n"},
        }) {
     Program program;

@@ -68,6 +68,11 @@ Flag& Flag::within(std::int64_t least, std::int64_t greatest) {
 }
 
 Flag& Flag::oneOf(std::vector<std::string> values) {
+  complete = [values] {
+    Completion completion;
+    for (const auto& value : values) completion.candidates.push_back({value, ""});
+    return completion;
+  };
   return check([this, values = std::move(values)]() -> Result<> {
     if (std::ranges::find(values, text()) != values.end()) return {};
     return refused(fmt::format("must be one of: {}", fmt::join(values, ", ")));

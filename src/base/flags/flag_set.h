@@ -42,6 +42,16 @@ enum class Dialect {
   Go,            // long names with one or two dashes; the first argument ends the flags
 };
 
+// What a shell may offer in place of a word that is not finished.
+struct Candidate {
+  std::string word;
+  std::string summary;  // "" = none
+};
+struct Completion {
+  std::vector<Candidate> candidates;
+  bool files = false;  // and the names of files
+};
+
 struct Flag {
   std::string name;  // with dashes
   char shorthand = '\0';
@@ -54,6 +64,8 @@ struct Flag {
   bool given = false;
   std::function<Result<>(const std::string& text)> set;
   std::function<std::string()> text;  // the current value
+  // The values that a shell offers; null = names of files for a string, else nothing.
+  std::function<Completion()> complete;
 
   Flag& shortName(char letter) {
     shorthand = letter;
@@ -63,6 +75,10 @@ struct Flag {
   Flag& check(std::function<Result<>()> checking);
   Flag& within(std::int64_t least, std::int64_t greatest);
   Flag& oneOf(std::vector<std::string> values);
+  Flag& completeBy(std::function<Completion()> candidates) {
+    complete = std::move(candidates);
+    return *this;
+  }
   // Accepts the flag for the sake of existing command lines; the program ignores it.
   Flag& withNoEffect() {
     withoutEffect = true;
@@ -126,6 +142,7 @@ class FlagSet {
   std::vector<std::pair<std::string, std::string>> values() const;
   const std::deque<Flag>& all() const { return flags_; }
   Flag* find(std::string_view name);
+  Flag* findShort(char letter);
 
  private:
   using Rest = std::vector<std::string>::const_iterator;
@@ -133,7 +150,6 @@ class FlagSet {
   Flag& declare(std::string name, std::string type, std::string usage);
   Flag& wholeNumber(std::string name, std::string usage, std::int64_t least, std::int64_t greatest,
                     std::function<void(std::int64_t)> take);
-  Flag* findShort(char letter);
   // Each consumes the argument before `next`, and `next` too if it is the value.
   Result<> parseLong(const std::string& argument, std::string_view name, Rest& next, Rest end);
   Result<> parseShort(const std::string& argument, Rest& next, Rest end);

@@ -154,6 +154,32 @@ void Cgroups::kill(const std::string& path) {
   for (const int pid : processes(path)) fs_.signal(pid, SIGKILL);
 }
 
+Result<> Cgroups::freeze(const std::string& path) {
+  if (!exists(path)) return {};
+  if (layout_.version == 2) return fs_.write(layout_.root + "/" + path + "/cgroup.freeze", "1");
+  // They may start others meanwhile: repeated until there are no new ones.
+  constexpr int kRounds = 100;
+  std::set<int> stopped;
+  for (int round = 0; round < kRounds; ++round) {
+    bool found = false;
+    for (const int pid : processes(path)) {
+      if (!stopped.insert(pid).second) continue;
+      found = true;
+      fs_.signal(pid, SIGSTOP);
+    }
+    if (!found) return {};
+  }
+  return fail(ErrorCode::Conflict,
+              path + ": its processes start others faster than they can be stopped");
+}
+
+Result<> Cgroups::thaw(const std::string& path) {
+  if (!exists(path)) return {};
+  if (layout_.version == 2) return fs_.write(layout_.root + "/" + path + "/cgroup.freeze", "0");
+  for (const int pid : processes(path)) fs_.signal(pid, SIGCONT);
+  return {};
+}
+
 Result<> Cgroups::removeTree(const std::string& dir) {
   if (!fs_.isDir(dir)) return {};
   for (const auto& name : fs_.subdirs(dir))

@@ -44,6 +44,11 @@ class Cgroups {
   std::vector<int> processes(const std::string& path) const;
   // Sends SIGKILL to all of them. They take a moment to end.
   void kill(const std::string& path);
+  // Stops all of them until thaw(). On version 1 by SIGSTOP, since koordlet's hierarchies have no
+  // freezer.
+  Result<> freeze(const std::string& path);
+  // Lets them continue; of a cgroup that is not frozen, too.
+  Result<> thaw(const std::string& path);
   // Removes the cgroup with its children, also from hierarchies that only a runtime uses. Conflict
   // if it has a process.
   Result<> remove(const std::string& path);

@@ -15,7 +15,9 @@
 #include "base/log.h"
 #include "cluster/hostnode/log_follower.h"
 #include "cluster/services/service_proxy.h"
+#include "cluster/up/actors.h"
 #include "cluster/up/addresses.h"
+#include "cluster/up/clusters.h"
 #include "cluster/up/demo_hints.h"
 #include "cluster/up/manifests.h"
 #include "cluster/up/remote_log.h"
@@ -50,38 +52,10 @@ std::string reachable(const std::string& address) {
 
 }  // namespace
 
-// Destroyed together, before the API server that they use.
-struct ClusterUp::Actors {
-  Actors(kube::Api& api, Executor& executor, const apiserver::Registry& registry, Random& random,
-         std::function<void(const std::string&)> onChildExit)
-      : pods(api, executor, {}, random.fork()),
-        nodes(api, executor, {}, random.fork()),
-        metrics(api, executor, {}, random.fork()),
-        migrations(api, executor, {}, random.fork()),
-        leases(api, executor, {"koordinator-system", "", ""}, random.fork()),
-        sloConfig(api, executor, {"koordinator-system", "", "metadata.name=slo-controller-config"},
-                  random.fork()),
-        controllers(api, executor, registry, pods, nodes, random.fork()),
-        simNodes(api, executor, nodes, pods, random.fork()),
-        supervisor(executor, std::move(onChildExit)) {}
-
-  kube::Informer<api::Pod> pods;
-  kube::Informer<api::Node> nodes;
-  kube::Informer<api::NodeMetric> metrics;
-  kube::Informer<api::PodMigrationJob> migrations;
-  kube::Informer<api::Lease> leases;
-  kube::Informer<api::ConfigMap> sloConfig;
-  Controllers controllers;
-  SimNodes simNodes;
-  std::unique_ptr<services::ServiceProxy> services;  // outlives the host, which asks it
-  std::unique_ptr<Host> host;
-  Supervisor supervisor;
-  TaskGroup tasks;  // they use the rest, so they end first
-};
-
 ClusterUp::ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options,
                      const DataDir& data, Screen& screen)
     : executor_(executor),
+      pausable_(executor),
       http_(http),
       options_(options),
       data_(data),
@@ -126,9 +100,9 @@ Result<> ClusterUp::openCredentials() {
                                     "kubernetes.default",
                                     "kubernetes.default.svc",
                                     "kubernetes.default.svc.cluster.local"};
-  if (const auto host = hostOf(options_.listen); isEveryAddress(host)) {
+  if (const auto host = hostOf(listenAddress()); isEveryAddress(host)) {
     for (auto& address : interfaceAddresses()) hosts.push_back(std::move(address));
-  } else if (std::ranges::find(hosts, host) == hosts.end()) {
+  } else if (!host.empty() && std::ranges::find(hosts, host) == hosts.end()) {
     hosts.push_back(host);
   }
   if (std::string name = hostName(); !name.empty()) hosts.push_back(std::move(name));
@@ -170,7 +144,7 @@ Result<> ClusterUp::openServer() {
   server_ = *std::move(server);
 
   apiserver::HttpFrontOptions front;
-  front.listen = options_.listen;
+  front.listen = listenAddress();
   front.tls = tls_;
   front.anonymous = options_.authorize && options_.anonymousAuth;
   front.podLogs = [this](std::string namespace_, std::string pod, api::StringMap query) {
@@ -181,14 +155,22 @@ Result<> ClusterUp::openServer() {
     if (!audit) return fail(std::move(audit.error()).within("--audit-log"));
     front.audit = *std::move(audit);
   }
+  front.writesRefused = [this]() -> std::optional<Error> {
+    if (life_ == Life::Running) return std::nullopt;
+    return Error{ErrorCode::Unavailable,
+                 "the cluster is paused and takes no changes: 'koordctl resume' continues it"};
+  };
   auto started = apiserver::HttpFront::start(*server_, std::move(front));
   if (!started) return fail(std::move(started.error()).within("--listen"));
   front_ = *std::move(started);
+  if (options_.listen.empty() && options_.name != kDefaultCluster)
+    if (auto written = writePreferredListen(data_.path(), front_->address()); !written)
+      return written;
   const std::string address = reachable(front_->address());
   serverUrl_ = "https://" + address;
   publish(address);
-  api_ = std::make_unique<apiserver::LocalApi>(*server_, executor_);
-  actors_ = std::make_unique<Actors>(*api_, executor_, server_->registry(), random_,
+  api_ = std::make_unique<apiserver::LocalApi>(*server_, pausable_);
+  actors_ = std::make_unique<Actors>(*api_, pausable_, executor_, server_->registry(), random_,
                                      [this](const std::string& name) {
                                        for (const auto& component : components_)
                                          if (component.child.name == name && component.lease)
@@ -208,7 +190,7 @@ void ClusterUp::publish(const std::string& address) {
 
 Result<> ClusterUp::openHost(const std::string& program) {
   if (options_.hostNode == HostNodeMode::Off) return {};
-  auto host = Host::open(*api_, executor_, random_.fork(),
+  auto host = Host::open(*api_, pausable_, random_.fork(),
                          {data_.path(), options_.runtime, options_.containerdSocket, program, tls_,
                           &http_, options_.runtimeProxy, options_.evictionHard, options_.images});
   if (host) {
@@ -229,7 +211,7 @@ Result<> ClusterUp::openHost(const std::string& program) {
 // The host node works without services, so a failure is a note.
 void ClusterUp::openServices() {
   auto services =
-      services::ServiceProxy::open(*api_, executor_, random_.fork(), {actors_->host->nodeName()});
+      services::ServiceProxy::open(*api_, pausable_, random_.fork(), {actors_->host->nodeName()});
   if (!services) {
     notes_.push_back("services are not reachable: " + services.error().message);
     return;
@@ -271,7 +253,8 @@ Result<> ClusterUp::openComponents(const std::string& program) {
     if (name == "koord-scheduler") options.schedulerUrl = component->secureUrl;
     components_.push_back(*std::move(component));
   }
-  return writeComponentUrls(data_.path(), components_, outsideUrl(front_->address()));
+  return writeComponentUrls(data_.path(), components_,
+                            {serverUrl_, outsideUrl(front_->address())});
 }
 
 Result<> ClusterUp::writeKubeconfigs() {
@@ -298,10 +281,15 @@ Result<> ClusterUp::writeKubeconfigs() {
                     kubeconfig_));
   auto written = write(kubeconfig_, kAdminUser, {"system:masters"});
   if (!written) return fail(std::move(written.error()).within("--kubeconfig"));
+  if (!options_.mergeKubeconfig) return {};
+  auto merged = MergedKubeconfig::add(userKubeconfig(), kubeconfigs_.back().second, options_.name);
+  if (!merged) return fail(std::move(merged.error()).within("--merge-kubeconfig"));
+  merged_ = *std::move(merged);
   return {};
 }
 
-void ClusterUp::start(std::function<void()> onFailed) {
+void ClusterUp::start(std::function<void()> onFailed, std::function<void()> onStop) {
+  openControl(std::move(onStop));
   actors_->tasks.spawn(bringUp(std::move(onFailed)));
 }
 
@@ -311,6 +299,8 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   if (!outsideUrl(front_->address()).empty())
     screen_.progress(
         "another host joins as a node by: koordctl invite NODE | ssh HOST koordctl join -");
+  if (merged_)
+    screen_.progress(fmt::format("context {} in {}", options_.name, merged_->file()));
   for (const auto& note : notes_) screen_.progress("note: " + note);
   auto applying = applyBase();
   auto applied = co_await applying;
@@ -362,7 +352,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
     }
   }
   screen_.ready();
-  actors_->tasks.spawn(showForever());
+  if (!screen_.isQuiet()) actors_->tasks.spawn(showForever());
 }
 
 // The commands are printed, and stay in a file while the screen covers them.
@@ -582,6 +572,12 @@ Task<Result<apiserver::PodLog>> ClusterUp::podLogs(std::string namespace_, std::
 Task<void> ClusterUp::shutdown() {
   screen_.leave();
   screen_.progress("stopping");
+  if (control_) {
+    auto ending = control_->shutdown(kFrontGrace);
+    co_await ending;
+    control_.reset();
+  }
+  if (life_ != Life::Running) continueActors();
   // koordlet first: it must not repair cgroups that are being removed.
   auto stopping = actors_->supervisor.stopAll(kChildGrace);
   co_await stopping;
@@ -600,6 +596,9 @@ void ClusterUp::removeKubeconfigs() {
   for (const auto& [path, text] : std::exchange(kubeconfigs_, {}))
     if (const auto there = readFile(path); there && *there == text) ::unlink(path.c_str());
   forgetComponentUrls(data_.path());
+  if (!merged_) return;
+  if (auto removed = merged_->remove(); !removed)
+    std::fprintf(stderr, "koordctl: %s\n", removed.error().message.c_str());
 }
 
 void ClusterUp::releaseActors() {

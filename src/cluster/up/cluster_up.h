@@ -9,14 +9,18 @@
 
 #include "apiserver/http_front.h"
 #include "apiserver/local_api.h"
+#include "base/event_loop.h"
 #include "base/random.h"
 #include "cluster/controllers/controllers.h"
 #include "cluster/simnode/sim_nodes.h"
 #include "cluster/up/components.h"
+#include "cluster/up/control.h"
 #include "cluster/up/credentials.h"
 #include "cluster/up/data_dir.h"
 #include "cluster/up/host.h"
+#include "cluster/up/merged_kubeconfig.h"
 #include "cluster/up/options.h"
+#include "cluster/up/pausable_executor.h"
 #include "cluster/up/screen.h"
 #include "cluster/up/supervisor.h"
 #include "net/http_client.h"
@@ -31,8 +35,9 @@ class ClusterUp {
                                                  const std::string& program, Screen& screen);
   ~ClusterUp();
 
-  // onFailed: called if the start failed; the reason was already reported.
-  void start(std::function<void()> onFailed);
+  // onFailed: called if the start failed; the reason was already reported. onStop: called when a
+  // client of the control socket wants the cluster to stop.
+  void start(std::function<void()> onFailed, std::function<void()> onStop);
   // Stops components and pods, removes cgroups, ends the API server's connections.
   Task<void> shutdown();
   // Destroys everything except the API server and its store, which outlive references to them.
@@ -52,6 +57,15 @@ class ClusterUp {
   Result<> writeKubeconfigs();
   void removeKubeconfigs();
 
+  void openControl(std::function<void()> onStop);
+  json::value controlStatus() const;
+  Task<Result<>> pause();
+  Task<Result<>> resume();
+  // Lets the actors and the pods of the host node continue; the components do not run yet.
+  void continueActors();
+  Task<Result<std::string>> copyObjects();
+  std::string listenAddress() const;
+
   Task<void> bringUp(std::function<void()> onFailed);
   Task<Result<>> applyBase();
   Task<Result<>> applyWebhooks();
@@ -68,6 +82,7 @@ class ClusterUp {
   std::string leaseHolder(const Component& component) const;
 
   Executor& executor_;
+  PausableExecutor pausable_;  // of the actors
   net::HttpClient& http_;
   const UpOptions& options_;
   const DataDir& data_;
@@ -84,6 +99,9 @@ class ClusterUp {
   json::value qos_;
   SteadyTime qosAt_{};
   bool ready_ = false;
+  enum class Life { Running, Changing, Paused } life_ = Life::Running;
+  std::optional<MergedKubeconfig> merged_;
+  std::unique_ptr<LoopThread> copying_;  // null until the first copy of the objects
 
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<apiserver::HttpFront> front_;
@@ -91,6 +109,7 @@ class ClusterUp {
   std::vector<Component> components_;
   struct Actors;  // the users of the API
   std::unique_ptr<Actors> actors_;
+  std::unique_ptr<ControlServer> control_;  // its actions use all of the above
 };
 
 }  // namespace koord::cluster

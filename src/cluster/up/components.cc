@@ -100,14 +100,14 @@ constexpr const char* kUrlsFile = "/components.json";
 }  // namespace
 
 Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components,
-                            const std::string& outsideServer) {
-  json::object urls;
+                            const ServerUrls& servers) {
+  json::object urls{{kServer, servers.own}};
   for (const auto& component : components) {
     const std::string& name = component.child.name;
     urls.emplace(name, component.metricsUrl.substr(0, component.metricsUrl.rfind('/')));
     if (!component.secureUrl.empty()) urls.emplace(name + "-secure", component.secureUrl);
   }
-  if (!outsideServer.empty()) urls.emplace(kOutsideServer, outsideServer);
+  if (!servers.outside.empty()) urls.emplace(kOutsideServer, servers.outside);
   return writeFileAtomic(dataDir + kUrlsFile, toPrettyJson(urls) + "\n");
 }
 

@@ -48,13 +48,19 @@ ComponentUser userOf(const std::string& component);
 Result<Component> makeComponent(const std::string& name, const std::string& kubeconfig,
                                 const ComponentOptions& options);
 
-// The name of the API server's address for other hosts in these files.
+// The names of the API server's addresses in these files: for this host, and for other hosts.
+inline constexpr const char* kServer = "api-server";
 inline constexpr const char* kOutsideServer = "api-server-outside";
 
-// Writes the addresses of the running components to the data folder, for other commands.
-// `outsideServer`: of the API server for other hosts; "" if it listens on loopback only.
+struct ServerUrls {
+  std::string own;      // for programs of this host
+  std::string outside;  // for other hosts; "" if the API server listens on loopback only
+};
+
+// Writes the addresses of the running components and of the API server to the data folder, for
+// other commands.
 Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components,
-                            const std::string& outsideServer);
+                            const ServerUrls& servers);
 void forgetComponentUrls(const std::string& dataDir);
 // "http://127.0.0.1:1234"; "" if unknown. NAME-secure is the address of NAME for authenticated
 // clients.

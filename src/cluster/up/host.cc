@@ -42,6 +42,8 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   host->machine_ = readMachine(options.dataDir);
   if (!options.nodeName.empty()) host->machine_.hostname = options.nodeName;
   host->cgroups_ = std::make_unique<Cgroups>(*std::move(layout), host->fs_);
+  // A koordctl that was killed while its cluster was paused has left the pods frozen.
+  if (auto thawed = host->thaw(); !thawed) return fail(std::move(thawed.error()));
   if (auto opened = host->openRuntime(executor, options); !opened)
     return fail(std::move(opened.error()));
 

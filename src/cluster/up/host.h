@@ -9,6 +9,7 @@
 #include "cluster/hostnode/host_node.h"
 #include "cluster/hostnode/kubelet_server.h"
 #include "cluster/hostnode/machine.h"
+#include "cluster/hostnode/pod_cgroups.h"
 #include "cluster/hostnode/probes/grpc/grpc_health.h"
 #include "cluster/up/supervisor.h"
 
@@ -59,6 +60,9 @@ class Host {
   // Ends the pods' processes, removes their cgroups, then stops the runtime and waits for its
   // shims.
   Task<void> shutdown(Duration grace);
+  // Stops all processes of pods, or lets them continue.
+  Result<> freeze() { return cgroups_->freeze(kPodsRoot); }
+  Result<> thaw() { return cgroups_->thaw(kPodsRoot); }
   const std::string& nodeName() const { return machine_.hostname; }
   const Machine& machine() const { return machine_; }
   const std::string& cgroupRoot() const { return cgroups_->layout().root; }

@@ -16,13 +16,16 @@ struct UpOptions {
   HostNodeMode hostNode = HostNodeMode::Auto;
   std::vector<std::string> components = {"koord-manager", "koord-scheduler", "koord-descheduler",
                                          "koordlet"};
-  std::string dataDir;  // "" = defaultDataDir()
+  std::string name = "default";  // of the cluster; see clusters.h
+  std::string dataDir;           // "" = that of the name
   bool inMemory = false;
-  std::string listen = "127.0.0.1:6443";
+  // "" = 127.0.0.1:6443 for the default cluster, and for others a free port that stays the same.
+  std::string listen;
   bool authorize = true;      // Node and RBAC; false: every known user may do everything
   bool anonymousAuth = true;  // requests without credentials are system:anonymous, not 401
   std::string auditLog;       // a file with a line per request; "" = none
   std::string kubeconfig;     // "" = <data folder>/kubeconfig
+  bool mergeKubeconfig = false;  // and into the user's own, under a context of the cluster's name
   std::string configDir;      // with koord-scheduler.yaml and koord-descheduler.yaml
   std::string runtime = "process";
   std::string images;            // a file or folder to import; "" = none

@@ -20,6 +20,7 @@ class Screen {
   // Restores the terminal.
   ~Screen();
 
+  bool isQuiet() const { return quiet_; }
   void progress(const std::string& line);
   void ready();
   void show(const ClusterStatus& status, SteadyTime now);

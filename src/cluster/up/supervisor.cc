@@ -183,4 +183,14 @@ Task<void> Supervisor::stopAll(Duration grace) {
   }
 }
 
+void Supervisor::startAll() {
+  stopping_ = false;
+  for (auto& child : children_) {
+    child.backoff = {};
+    child.state.starts = 0;
+    child.state.lastExit.clear();
+    if (child.state.pid == 0) launch(child);
+  }
+}
+
 }  // namespace koord::cluster

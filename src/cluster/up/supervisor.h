@@ -45,8 +45,10 @@ class Supervisor {
   void start(ChildSpec spec);
   std::vector<ChildState> states() const;
   // Sends SIGTERM to all, SIGKILL after the grace period; returns when all have ended. Nothing is
-  // started afterwards.
+  // started afterwards, until startAll().
   Task<void> stopAll(Duration grace);
+  // Starts them again after stopAll(), which must have ended.
+  void startAll();
 
  private:
   struct Child {

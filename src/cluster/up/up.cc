@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "cluster/up/cluster_up.h"
+#include "cluster/up/clusters.h"
 
 namespace koord::cluster {
 
@@ -30,7 +31,7 @@ int runUp(const UpOptions& options, const std::string& program) {
   };
   auto data = options.inMemory
                   ? DataDir::temporary()
-                  : DataDir::open(options.dataDir.empty() ? defaultDataDir() : options.dataDir);
+                  : DataDir::open(options.dataDir.empty() ? dataDirOf(options.name) : options.dataDir);
   if (!data) return refuse(data.error());
   log::setup(
       {.program = "koordctl", .verbosity = options.verbosity, .file = data->log("koordctl")});
@@ -51,10 +52,12 @@ int runUp(const UpOptions& options, const std::string& program) {
   if (!opened) return refuse(opened.error());
   cluster = *std::move(opened);
   loop.post([&] {
-    cluster->start([&] {
-      status = 1;
-      stop();
-    });
+    cluster->start(
+        [&] {
+          status = 1;
+          stop();
+        },
+        stop);
   });
   loop.run();
   return status;

@@ -8,6 +8,8 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "cluster/up/clusters.h"
+#include "cluster/up/components.h"
 #include "cluster/up/credentials.h"
 #include "cluster/up/data_dir.h"
 
@@ -32,17 +34,30 @@ std::string howToStart(const std::string& file) {
   const bool dataDir = ::access((folder + "/lock").c_str(), F_OK) == 0;
   const auto text = readFile(file);
   if (text ? text->find(cluster::kAdminUser) == std::string::npos : !dataDir) return {};
+  const std::string name = cluster::clusterNameOf(folder);
+  if (dataDir && !name.empty() && name != cluster::kDefaultCluster)
+    return "koordctl up --name " + name;
   return !dataDir || folder == cluster::defaultDataDir() ? "koordctl up"
                                                          : "koordctl up --data-dir " + folder;
+}
+
+// The kubeconfig of the default cluster, else of the only other one that runs; "" if there is none.
+std::string ownKubeconfig() {
+  std::vector<std::string> files;
+  for (const auto& name : cluster::clusterNames()) {
+    std::string file = cluster::dataDirOf(name) + "/kubeconfig";
+    if (::access(file.c_str(), R_OK) != 0) continue;
+    if (name == cluster::kDefaultCluster) return file;
+    files.push_back(std::move(file));
+  }
+  return files.size() == 1 ? files.front() : std::string();
 }
 
 }  // namespace
 
 KubeconfigChoice chooseKubeconfig(const std::string& flag) {
   const char* environment = std::getenv("KUBECONFIG");
-  const std::string own = cluster::defaultDataDir() + "/kubeconfig";
-  return chooseKubeconfig(flag, environment ? environment : "",
-                          ::access(own.c_str(), R_OK) == 0 ? own : std::string());
+  return chooseKubeconfig(flag, environment ? environment : "", ownKubeconfig());
 }
 
 KubeconfigChoice chooseKubeconfig(const std::string& flag, const std::string& environment,
@@ -51,6 +66,19 @@ KubeconfigChoice chooseKubeconfig(const std::string& flag, const std::string& en
   if (!environment.empty()) return {"", splitList(environment)};
   if (!own.empty()) return {own, {own}};
   return {};
+}
+
+std::vector<std::string> dataDirsOf(const KubeconfigChoice& choice) {
+  std::vector<std::string> folders;
+  for (const auto& file : choice.files)
+    folders.push_back(std::filesystem::absolute(file).parent_path().lexically_normal());
+  const auto config = loadChoice(choice);
+  if (!config) return folders;
+  for (const auto& name : cluster::clusterNames()) {
+    const auto folder = cluster::dataDirOf(name);
+    if (cluster::componentUrl(folder, cluster::kServer) == config->server) folders.push_back(folder);
+  }
+  return folders;
 }
 
 Result<kube::ClientConfig> loadChoice(const KubeconfigChoice& choice) {

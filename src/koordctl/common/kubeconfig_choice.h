@@ -1,7 +1,8 @@
 #pragma once
 
 // The cluster of a koordctl command: --kubeconfig, else $KUBECONFIG, else that of 'koordctl up' in
-// its default data folder, else kubectl's default. Errors name the file, and say so if it belongs
+// its default data folder, else that of the only other cluster of this host that has one, else
+// kubectl's default. Errors name the file, and say so if it belongs
 // to a 'koordctl up' that does not run.
 
 #include <string>
@@ -22,6 +23,10 @@ KubeconfigChoice chooseKubeconfig(const std::string& flag);
 // is none.
 KubeconfigChoice chooseKubeconfig(const std::string& flag, const std::string& environment,
                                   const std::string& own);
+
+// The data folders of the 'koordctl up' that the choice leads to: those of its files, and of the
+// cluster of this host with the same API server, for a kubeconfig that lies elsewhere.
+std::vector<std::string> dataDirsOf(const KubeconfigChoice& choice);
 
 Result<kube::ClientConfig> loadChoice(const KubeconfigChoice& choice);
 

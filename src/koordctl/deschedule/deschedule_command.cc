@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "api/core.h"
 #include "base/event_loop.h"
@@ -174,10 +173,8 @@ class DryRun {
   // Sets the scheduler's address if the file does not.
   void pointAtScheduler(descheduler::DeschedulerConfiguration& configuration) const {
     std::string url = options_.scheduler;
-    for (const auto& file : choice_.files)
-      if (url.empty())
-        url = cluster::componentUrl(std::filesystem::absolute(file).parent_path().string(),
-                                    "koord-scheduler-secure");
+    for (const auto& folder : dataDirsOf(choice_))
+      if (url.empty()) url = cluster::componentUrl(folder, "koord-scheduler-secure");
     if (url.empty()) return;
     for (auto& profile : configuration.profiles) {
       json::value& landing = argsOf(profile, "MigrationController").args.get_object()["landing"];
@@ -189,11 +186,9 @@ class DryRun {
 
   Task<Result<std::string>> configurationText() {
     if (!options_.config.empty()) co_return readFile(options_.config);
-    // The configuration of 'koordctl up' is next to its kubeconfig.
-    for (const auto& file : choice_.files)
-      if (auto beside =
-              readFile(std::filesystem::absolute(file).parent_path() / "koord-descheduler.yaml"))
-        co_return beside;
+    // That of a 'koordctl up' is in its data folder.
+    for (const auto& folder : dataDirsOf(choice_))
+      if (auto inside = readFile(folder + "/koord-descheduler.yaml")) co_return inside;
     const api::ObjectKey key{"koordinator-system", "koord-descheduler-config"};
     auto reading = kube::get<api::ConfigMap>(*api_, key);
     auto map = co_await reading;
@@ -277,8 +272,6 @@ class DryRun {
   Result<DeschedulePlan>* result_ = nullptr;
 };
 
-}  // namespace
-
 int runDeschedule(const DescheduleOptions& options) {
   log::setup({.program = "koordctl"});
   EventLoop loop;
@@ -297,6 +290,32 @@ int runDeschedule(const DescheduleOptions& options) {
       options.json ? toPrettyJson(planJson(*result)) + "\n" : planText(*result);
   std::fputs(printable(text).c_str(), stdout);
   return 0;
+}
+
+}  // namespace
+
+void addDescheduleCommand(flags::Commands& commands, DescheduleOptions& options) {
+  auto& command = commands.add("deschedule", "Show which pods koord-descheduler would evict now");
+  command.details =
+      "Runs one cycle on the current state of the cluster and writes nothing. Shows each pod with "
+      "its node,\nthe node where koord-scheduler would place it, the reason, and the utilization "
+      "of both before and after.";
+  command.flags.boolean("dry-run", options.dryRun, "Show the plan and write nothing; required");
+  command.flags.text("config", options.config,
+                     "DeschedulerConfiguration; default: that of 'koordctl up', or the ConfigMap "
+                     "koordinator-system/koord-descheduler-config");
+  command.flags.text("scheduler", options.scheduler,
+                     "Address of koord-scheduler, as https://127.0.0.1:10259; default: that of "
+                     "'koordctl up', or the leader");
+  command.flags.text("kubeconfig", options.kubeconfig,
+                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  command.flags.boolean("json", options.json, "The plan as JSON");
+  command.run = [&](const std::vector<std::string>& names) {
+    if (!names.empty()) return commands.refuse("no arguments", "deschedule");
+    if (!options.dryRun)
+      return commands.refuse("--dry-run: koordctl does not evict pods", "deschedule");
+    return runDeschedule(options);
+  };
 }
 
 }  // namespace koord::koordctl

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "base/flags/command.h"
+
 namespace koord::koordctl {
 
 struct DescheduleOptions {
@@ -18,7 +20,7 @@ struct DescheduleOptions {
   bool json = false;
 };
 
-// The exit status; errors go to standard error.
-int runDeschedule(const DescheduleOptions& options);
+// `options` must outlive the commands.
+void addDescheduleCommand(flags::Commands& commands, DescheduleOptions& options);
 
 }  // namespace koord::koordctl

@@ -1,8 +1,12 @@
 #include "koordctl/doctor/doctor_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 
 #include "base/event_loop.h"
 #include "base/log.h"
@@ -162,8 +166,6 @@ Task<void> runReading(kube::HttpApi* api, Examination which, ClusterState* state
   loop->stop();
 }
 
-}  // namespace
-
 int runExamination(Examination which, const std::string& kubeconfig) {
   log::setup({.program = "koordctl"});
   const KubeconfigChoice choice = chooseKubeconfig(kubeconfig);
@@ -190,6 +192,53 @@ int runExamination(Examination which, const std::string& kubeconfig) {
   if (which == Examination::Doctor)
     for (const auto& kind : state.unread) std::printf("not read %s\n", kind.c_str());
   return hasProblem(findings) ? 1 : 0;
+}
+
+// The koordlet binary is beside koordctl.
+int runDoctor(const std::string& program, const std::string& kubeconfig,
+              const std::vector<std::string>& further) {
+  const std::string koordlet = (std::filesystem::path(program).parent_path() / "koordlet").string();
+  std::vector<std::string> words{koordlet, "doctor"};
+  if (!kubeconfig.empty()) words.push_back("--kubeconfig=" + kubeconfig);
+  words.insert(words.end(), further.begin(), further.end());
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(koordlet.c_str(), arguments.data());
+  std::fprintf(stderr, "koordctl: %s: %s\n", koordlet.c_str(), std::strerror(errno));
+  return 1;
+}
+
+void addExaminations(flags::Commands& commands, std::string& kubeconfig) {
+  const auto add = [&](const char* name, const char* summary, Examination which) {
+    auto& command = commands.add(name, summary);
+    command.flags.text(
+        "kubeconfig", kubeconfig,
+        "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+    command.run = [&kubeconfig, which](const auto&) {
+      return runExamination(which, kubeconfig);
+    };
+  };
+  add("preflight", "Check whether Koordinator can be installed in a cluster",
+      Examination::Preflight);
+  add("doctor", "Check whether Koordinator works in a cluster", Examination::Doctor);
+}
+
+}  // namespace
+
+void addDoctorCommands(flags::Commands& commands, std::string& kubeconfig,
+                       const std::string& program) {
+  addExaminations(commands, kubeconfig);
+  auto& node =
+      commands.add("doctor node", "Check which features of koordlet work on this machine");
+  node.flags.text("kubeconfig", kubeconfig,
+                  "kubeconfig whose permissions are checked; default: $KUBECONFIG, the pod's own, "
+                  "~/.kube/config");
+  node.arguments = "[-- FLAGS OF KOORDLET]";
+  node.details = "Runs 'koordlet doctor'; the exit status is 1 if an enabled feature cannot work.";
+  node.run = [&kubeconfig, program](const auto& further) {
+    return runDoctor(program, kubeconfig, further);
+  };
 }
 
 }  // namespace koord::koordctl

@@ -1,14 +1,19 @@
 #pragma once
 
-// "koordctl preflight" and "koordctl doctor": read the cluster once and print their findings.
+// "koordctl preflight" and "koordctl doctor": read the cluster once and print their findings. The
+// exit status is 1 if there is a problem or the cluster cannot be read. "koordctl doctor node" runs
+// 'koordlet doctor'.
 
 #include <string>
+
+#include "base/flags/command.h"
 
 namespace koord::koordctl {
 
 enum class Examination { Preflight, Doctor };
 
-// Returns 0 if there is no problem; 1 if there is one or the cluster cannot be read.
-int runExamination(Examination which, const std::string& kubeconfig);
+// `kubeconfig` must outlive the commands. `program`: the path of koordctl; koordlet is beside it.
+void addDoctorCommands(flags::Commands& commands, std::string& kubeconfig,
+                       const std::string& program);
 
 }  // namespace koord::koordctl

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "api/core.h"
 #include "api/migration.h"
@@ -38,10 +37,9 @@ namespace {
 Result<std::string> urlOf(const std::string& component, const std::string& given,
                           const KubeconfigChoice& choice) {
   if (!given.empty()) return given.substr(0, given.find_last_not_of('/') + 1);
-  for (const auto& file : choice.files) {
-    const auto folder = std::filesystem::absolute(file).parent_path();
+  for (const auto& folder : dataDirsOf(choice)) {
     for (const auto& name : {component + "-secure", component})
-      if (const auto url = cluster::componentUrl(folder.string(), name); !url.empty()) return url;
+      if (const auto url = cluster::componentUrl(folder, name); !url.empty()) return url;
   }
   return fail(ErrorCode::NotFound,
               fmt::format("--{}: no 'koordctl up' {} has a {} to query: give its address, for a "
@@ -54,8 +52,35 @@ Result<std::string> urlOf(const std::string& component, const std::string& given
 }
 
 // The namespace and name of the object.
-std::string keyOf(const std::string& name) {
-  return name.find('/') == std::string::npos ? "default/" + name : name;
+std::string keyOf(const ExplainOptions& options) {
+  const auto& name = options.name;
+  return name.find('/') == std::string::npos ? options.namespace_ + "/" + name : name;
+}
+
+// The namespace of the kubeconfig's context, as kubectl uses it.
+std::string contextNamespace(const KubeconfigChoice& choice) {
+  const auto config = loadChoice(choice);
+  return config && !config->defaultNamespace.empty() ? config->defaultNamespace : "default";
+}
+
+ExplainOptions withNamespace(ExplainOptions options, const KubeconfigChoice& choice) {
+  const bool named = !options.namespace_.empty();
+  if (options.about == ExplainOptions::About::Migration) {
+    if (named) options.name = keyOf(options);
+  } else if (!named) {
+    options.namespace_ = contextNamespace(choice);
+  }
+  return options;
+}
+
+Result<std::string> readManifest(const std::string& file) {
+  if (file != "-") return readFile(file);
+  std::string text;
+  std::string buffer(64 << 10, '\0');
+  while (const auto got = std::fread(buffer.data(), 1, buffer.size(), stdin))
+    text.append(buffer, 0, got);
+  if (std::ferror(stdin)) return fail(ErrorCode::Io, "standard input cannot be read");
+  return text;
 }
 
 struct Subject {
@@ -65,7 +90,7 @@ struct Subject {
 Subject subjectOf(const ExplainOptions& options) {
   switch (options.about) {
     case ExplainOptions::About::Gang:
-      return {"Coscheduling", {"diagnosis/" + keyOf(options.name), "gang/" + keyOf(options.name)}};
+      return {"Coscheduling", {"diagnosis/" + keyOf(options), "gang/" + keyOf(options)}};
     case ExplainOptions::About::Quota:
       return {"ElasticQuota", {"explain/" + options.name, "quotas/" + options.name}};
     case ExplainOptions::About::Node:
@@ -77,7 +102,10 @@ Subject subjectOf(const ExplainOptions& options) {
 
 class Explainer {
  public:
-  Explainer(const ExplainOptions& options, EventLoop& loop) : options_(options), loop_(loop) {}
+  Explainer(const ExplainOptions& options, EventLoop& loop)
+      : choice_(chooseKubeconfig(options.kubeconfig)),
+        options_(withNamespace(options, choice_)),
+        loop_(loop) {}
 
   Task<Result<json::value>> run() {
     if (options_.about == ExplainOptions::About::Migration) {
@@ -91,7 +119,7 @@ class Explainer {
       co_return answer;
     }
     if (options_.about == ExplainOptions::About::Recommendation) {
-      auto asking = queryManager("recommendations/" + keyOf(options_.name));
+      auto asking = queryManager("recommendations/" + keyOf(options_));
       auto answer = co_await asking;
       co_return answer;
     }
@@ -169,7 +197,7 @@ class Explainer {
     net::HttpRequest request;
     request.url = url_ + "/apis/v1/explain/pods";
     if (options_.file.empty()) {
-      request.url += "/" + keyOf(options_.name);
+      request.url += "/" + keyOf(options_);
     } else {
       auto reading = podToExplain();
       auto pod = co_await reading;
@@ -242,7 +270,7 @@ class Explainer {
   Task<void> addPlugins(json::value& answer) {
     auto* into = answer.if_object();
     if (!into) co_return;
-    const std::string key = keyOf(options_.name);
+    const std::string key = keyOf(options_);
     auto asking = queryPlugin("Coscheduling", "explain/" + key);
     auto gang = co_await asking;
     if (gang) into->insert_or_assign("gang", *std::move(gang));
@@ -322,10 +350,11 @@ class Explainer {
   // The pod as it would be stored, with defaults and the changes of webhooks, from a dry run in the
   // API server.
   Task<Result<json::value>> podToExplain() {
-    auto text = readFile(options_.file);
+    const std::string file = options_.file == "-" ? "standard input" : options_.file;
+    auto text = readManifest(options_.file);
     if (!text) co_return fail(std::move(text.error()));
-    auto pod = podInFile(*text);
-    if (!pod) co_return fail(std::move(pod.error()).within(options_.file));
+    auto pod = podInFile(*text, options_.namespace_);
+    if (!pod) co_return fail(std::move(pod.error()).within(file));
     auto config = loadChoice(choice_);
     if (!config) {
       std::fprintf(stderr,
@@ -345,8 +374,8 @@ class Explainer {
     co_return parseJson(*created);
   }
 
-  const ExplainOptions& options_;
-  const KubeconfigChoice choice_ = chooseKubeconfig(options_.kubeconfig);
+  const KubeconfigChoice choice_;
+  const ExplainOptions options_;
   EventLoop& loop_;
   std::string url_;           // of the scheduler
   bool unknownPath_ = false;  // the last answer was 404 without a message
@@ -398,7 +427,10 @@ int runExplain(const ExplainOptions& options) {
     std::fprintf(stderr, "koordctl: %s\n", result.error().message.c_str());
     return 1;
   }
-  const std::string text = options.json ? toPrettyJson(*result) + "\n" : textOf(options, *result);
+  using Format = ExplainOptions::Format;
+  const std::string text = options.format == Format::Json   ? toPrettyJson(*result) + "\n"
+                           : options.format == Format::Yaml ? toYaml(*result)
+                                                            : textOf(options, *result);
   std::fputs(printable(text).c_str(), stdout);
   return 0;
 }

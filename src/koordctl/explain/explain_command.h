@@ -12,16 +12,20 @@ namespace koord::koordctl {
 struct ExplainOptions {
   enum class About { Pod, Gang, Quota, Reservation, Node, Migration, Recommendation };
   About about = About::Pod;
-  // For pods and gangs "NAMESPACE/NAME", or "NAME" in the namespace default. For a migration the
-  // name of its job, or its pod as NAMESPACE/NAME.
+  // For pods, gangs and recommendations "NAMESPACE/NAME", or "NAME" in `namespace_`. For a
+  // migration the name of its job, or its pod as NAMESPACE/NAME; NAME is a pod if `namespace_` is
+  // given.
   std::string name;
+  std::string namespace_;  // "" = that of the kubeconfig's context
   std::string
-      file;  // instead of a pod's name: YAML or JSON of a pod, or of a workload with a pod template
+      file;  // instead of a pod's name: YAML or JSON of a pod, or of a workload with a pod template;
+             // "-" = standard input
   std::string
       scheduler;  // "https://127.0.0.1:10259"; "" = that of 'koordctl up' beside the kubeconfig
   std::string manager;     // the same for koord-manager's metrics
   std::string kubeconfig;  // as of 'koordctl status'
-  bool json = false;
+  enum class Format { Text, Json, Yaml };
+  Format format = Format::Text;
 };
 
 // The exit status; errors go to standard error.

@@ -14,7 +14,7 @@ const json::value* templateOf(const json::value& object) {
 
 }  // namespace
 
-Result<json::value> podInFile(std::string_view yaml) {
+Result<json::value> podInFile(std::string_view yaml, const std::string& namespace_) {
   auto documents = parseYamlDocuments(yaml);
   if (!documents) return fail(std::move(documents.error()));
   for (const auto& document : *documents) {
@@ -31,7 +31,7 @@ Result<json::value> podInFile(std::string_view yaml) {
       fields["name"] = std::string(textAt(document, "metadata", "name")) + "-explained";
     if (textAt(metadata, "namespace").empty()) {
       const auto own = textAt(document, "metadata", "namespace");
-      fields["namespace"] = own.empty() ? "default" : std::string(own);
+      fields["namespace"] = own.empty() ? namespace_ : std::string(own);
     }
     return json::value(std::move(pod));
   }

@@ -2,6 +2,7 @@
 
 // The pod of a manifest: the pod itself, or the pod that a workload would create from its template.
 
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -9,8 +10,8 @@
 
 namespace koord::koordctl {
 
-// Uses the first document with a pod. The result has a name and a namespace ("default" if none is
-// given).
-Result<json::value> podInFile(std::string_view yaml);
+// Uses the first document with a pod. The result has a name and a namespace (`namespace_` if none is
+// given in the file).
+Result<json::value> podInFile(std::string_view yaml, const std::string& namespace_ = "default");
 
 }  // namespace koord::koordctl

@@ -13,8 +13,9 @@
 #include "cluster/containerd/containerd_daemon.h"
 #include "cluster/containerd/image_import.h"
 #include "cluster/hostnode/images/pull_credentials.h"
-#include "cluster/up/data_dir.h"
+#include "cluster/up/clusters.h"
 #include "cluster/up/host.h"
+#include "koordctl/common/cluster_names.h"
 
 namespace koord::koordctl {
 
@@ -26,7 +27,7 @@ constexpr std::chrono::minutes kSaveLimit{30};
 
 Result<cluster::ImageStore> storeOf(const ImageOptions& options) {
   const std::string data =
-      options.dataDir.empty() ? cluster::defaultDataDir() : fs::absolute(options.dataDir).string();
+      options.dataDir.empty() ? cluster::dataDirOf(options.name) : fs::absolute(options.dataDir).string();
   cluster::ImageStore store{options.containerdSocket.empty() ? cluster::containerdSocketOf(data)
                                                              : options.containerdSocket,
                             cluster::loadedImagesFile(data)};
@@ -34,7 +35,7 @@ Result<cluster::ImageStore> storeOf(const ImageOptions& options) {
   if (::stat(store.socket.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode))
     return fail(ErrorCode::NotFound,
                 fmt::format("{}: no containerd listens there. Start the cluster with koordctl up "
-                            "--runtime=containerd, and name its folder with --data-dir",
+                            "--runtime=containerd, and name it with --name or --data-dir",
                             store.socket));
   return store;
 }
@@ -109,8 +110,6 @@ int failed(const Error& error) {
   return 1;
 }
 
-}  // namespace
-
 int runImageLoad(const ImageOptions& options, const std::vector<std::string>& sources) {
   const auto store = storeOf(options);
   if (!store) return failed(store.error());
@@ -131,6 +130,32 @@ int runImageList(const ImageOptions& options) {
   if (!store) return failed(store.error());
   for (const auto& name : cluster::importedImages(store->namesFile)) std::puts(name.c_str());
   return 0;
+}
+
+}  // namespace
+
+void addImageCommands(flags::Commands& commands, ImageOptions& options) {
+  const auto add = [&](const char* name, const char* summary) -> flags::Command& {
+    auto& command = commands.add(name, summary);
+    addClusterFlags(command.flags, options.name, options.dataDir);
+    command.flags.text("containerd-socket", options.containerdSocket,
+                       "With 'koordctl up --containerd-socket': the same socket");
+    return command;
+  };
+  auto& load = add("image load", "Load images into a cluster with --runtime=containerd");
+  load.arguments = "FILE|FOLDER|IMAGE...";
+  load.details =
+      "FILE is an archive of 'docker save' or of an OCI layout, FOLDER an OCI layout or a folder "
+      "of archives.\nIMAGE is taken from docker or podman on this machine, else from its "
+      "registry.\n"
+      "Loaded images are never pulled, whatever imagePullPolicy says.";
+  load.run = [&commands, &options](const std::vector<std::string>& sources) {
+    if (sources.empty()) return commands.refuse("at least one FILE, FOLDER or IMAGE", "image load");
+    return runImageLoad(options, sources);
+  };
+  add("image list", "List the images that were loaded").run = [&options](const auto&) {
+    return runImageList(options);
+  };
 }
 
 }  // namespace koord::koordctl

@@ -1,21 +1,21 @@
 #pragma once
 
-// koordctl image: images for a cluster with --runtime=containerd, without a registry.
+// "koordctl image": images for a cluster with --runtime=containerd, without a registry. "load"
+// takes archives, folders, and images that docker or podman have, or else a registry.
 
 #include <string>
-#include <vector>
+
+#include "base/flags/command.h"
 
 namespace koord::koordctl {
 
 struct ImageOptions {
-  std::string dataDir;           // "" = the default one
+  std::string name = "default";  // of the cluster
+  std::string dataDir;           // "" = that of the name
   std::string containerdSocket;  // "" = the containerd of the data folder
 };
 
-// Loads archives, folders, and images that docker or podman have, or else a registry. Prints their
-// names. 0: all are loaded.
-int runImageLoad(const ImageOptions& options, const std::vector<std::string>& sources);
-// Prints the names of the loaded images.
-int runImageList(const ImageOptions& options);
+// `options` must outlive the commands.
+void addImageCommands(flags::Commands& commands, ImageOptions& options);
 
 }  // namespace koord::koordctl

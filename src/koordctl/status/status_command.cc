@@ -1,7 +1,6 @@
 #include "koordctl/status/status_command.h"
 
 #include <cstdio>
-#include <filesystem>
 
 #include "base/event_loop.h"
 #include "cluster/up/components.h"
@@ -89,14 +88,10 @@ Task<void> run(Asked asked, cluster::ClusterStatus* status, Result<>* result, Ev
 }
 
 std::string koordletOf(const KubeconfigChoice& choice) {
-  for (const auto& file : choice.files) {
-    const auto folder = std::filesystem::absolute(file).parent_path();
-    if (auto url = cluster::componentUrl(folder.string(), "koordlet"); !url.empty()) return url;
-  }
+  for (const auto& folder : dataDirsOf(choice))
+    if (auto url = cluster::componentUrl(folder, "koordlet"); !url.empty()) return url;
   return {};
 }
-
-}  // namespace
 
 int runStatus(const std::string& kubeconfig) {
   const KubeconfigChoice choice = chooseKubeconfig(kubeconfig);
@@ -122,6 +117,15 @@ int runStatus(const std::string& kubeconfig) {
   for (const auto& line : cluster::renderStatus(status, cluster::terminalWidth(), 0))
     std::puts(line.c_str());
   return 0;
+}
+
+}  // namespace
+
+void addStatusCommand(flags::Commands& commands, std::string& kubeconfig) {
+  auto& status = commands.add("status", "Show nodes, batch resources and pods of a cluster once");
+  status.flags.text("kubeconfig", kubeconfig,
+                    "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  status.run = [&kubeconfig](const auto&) { return runStatus(kubeconfig); };
 }
 
 }  // namespace koord::koordctl

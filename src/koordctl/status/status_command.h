@@ -1,12 +1,14 @@
 #pragma once
 
-// `koordctl status`: the state of a cluster, once, from its API server.
+// "koordctl status": the state of a cluster, once, from its API server.
 
 #include <string>
 
+#include "base/flags/command.h"
+
 namespace koord::koordctl {
 
-// The value of --kubeconfig; for "" see kubeconfig_choice.h.
-int runStatus(const std::string& kubeconfig);
+// `kubeconfig` must outlive the commands.
+void addStatusCommand(flags::Commands& commands, std::string& kubeconfig);
 
 }  // namespace koord::koordctl

@@ -1,0 +1,90 @@
+#include "cluster/up/clusters.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cluster/up/data_dir.h"
+
+namespace koord::cluster {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+TEST(ClustersTest, NamesAreLabels) {
+  for (const char* good : {"a", "a-b", "7", "default"}) EXPECT_TRUE(checkClusterName(good)) << good;
+  for (const char* bad : {"", "-a", "a-", "A", "a/b", "..", ".", "a b", "ä", "a.b", "a\n"})
+    EXPECT_FALSE(checkClusterName(bad)) << bad;
+  EXPECT_FALSE(checkClusterName(std::string(41, 'a')));
+}
+
+TEST(ClustersTest, EachNameHasAFolder) {
+  EXPECT_EQ(dataDirOf("default"), defaultDataDir());
+  EXPECT_EQ(dataDirOf("a"), defaultDataDir() + "/clusters/a");
+  EXPECT_EQ(clusterNameOf(dataDirOf("a")), "a");
+  EXPECT_EQ(clusterNameOf(defaultDataDir()), "default");
+  EXPECT_EQ(clusterNameOf("/somewhere/a"), "");
+}
+
+class ClusterFolderTest : public testing::Test {
+ protected:
+  ClusterFolderTest() {
+    std::string path = (fs::temp_directory_path() / "clusters-XXXXXX").string();
+    folder = ::mkdtemp(path.data());
+    outside = folder + "-outside";
+    std::ofstream(outside) << "kept";
+  }
+  ~ClusterFolderTest() override {
+    fs::remove_all(folder);
+    fs::remove(outside);
+  }
+  std::string folder, outside;
+};
+
+TEST_F(ClusterFolderTest, DeletionLeavesNothingAndFollowsNoLink) {
+  { const auto data = DataDir::open(folder); }
+  std::ofstream(folder + "/cluster.db") << "x";
+  fs::create_symlink(outside, folder + "/containers/link");
+  fs::create_symlink(outside, folder + "/link");
+  const auto deleted = deleteData(folder);
+  ASSERT_TRUE(deleted) << deleted.error().message;
+  EXPECT_FALSE(fs::exists(folder));
+  EXPECT_TRUE(fs::exists(outside));
+}
+
+TEST_F(ClusterFolderTest, AClusterThatRunsStays) {
+  const auto data = DataDir::open(folder);
+  EXPECT_EQ(runningProcess(folder), ::getpid());
+  const auto deleted = deleteData(folder);
+  ASSERT_FALSE(deleted);
+  EXPECT_THAT(deleted.error().message, HasSubstr("is in use by another koordctl"));
+  EXPECT_TRUE(fs::exists(folder + "/logs"));
+}
+
+TEST_F(ClusterFolderTest, ContainersOfAKilledKoordctlStay) {
+  { const auto data = DataDir::open(folder); }
+  EXPECT_EQ(runningProcess(folder), 0);
+  fs::create_directories(folder + "/containers/c1");
+  const Fd shim(::open((folder + "/containers/c1/lock").c_str(), O_RDWR | O_CREAT, 0600));
+  ASSERT_EQ(::flock(shim.get(), LOCK_EX), 0);
+  const auto deleted = deleteData(folder);
+  ASSERT_FALSE(deleted);
+  EXPECT_THAT(deleted.error().message, HasSubstr("containers/c1"));
+}
+
+TEST_F(ClusterFolderTest, APortOfBeforeIsPreferredWhileItIsFree) {
+  EXPECT_EQ(readPreferredListen(folder), "127.0.0.1:0");
+  for (const char* damaged : {"", "nonsense", "127.0.0.1:99999", "0.0.0.0:80", "127.0.0.1:-1"}) {
+    std::ofstream(folder + "/listen") << damaged;
+    EXPECT_EQ(readPreferredListen(folder), "127.0.0.1:0") << damaged;
+  }
+}
+
+}  // namespace
+}  // namespace koord::cluster

@@ -1,0 +1,204 @@
+#include "cluster/up/merged_kubeconfig.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/yaml.h"
+
+namespace koord::cluster {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Marks the entries that koordctl wrote; kubectl keeps extensions.
+constexpr std::string_view kMark = "koordctl.koordinator.sh";
+constexpr std::string_view kLists[] = {"clusters", "users", "contexts"};
+
+// FILE.lock, as client-go takes it: it exists while a program writes the file.
+class Lock {
+ public:
+  static Result<Lock> take(const std::string& file) {
+    constexpr int kTries = 50;
+    constexpr std::chrono::milliseconds kPause{20};
+    const std::string path = file + ".lock";
+    for (int i = 0; i < kTries; ++i) {
+      const Fd fd(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+      if (fd) return Lock(path);
+      if (errno != EEXIST) return fail(errnoError(path, errno));
+      std::this_thread::sleep_for(kPause);
+    }
+    return fail(ErrorCode::Conflict,
+                path + ": another program writes this kubeconfig, or was killed while it did: "
+                       "remove the lock if none runs");
+  }
+  Lock(Lock&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  Lock& operator=(Lock&&) = delete;
+  ~Lock() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+
+ private:
+  explicit Lock(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+Result<json::value> read(const std::string& file) {
+  const auto text = readFile(file);
+  if (!text && text.error().code == ErrorCode::NotFound)
+    return json::value(json::object{{"apiVersion", "v1"}, {"kind", "Config"}});
+  if (!text) return fail(text.error());
+  auto config = parseYaml(*text);
+  if (!config) return fail(std::move(config.error()).within("kubeconfig " + file));
+  if (config->is_null()) return json::value(json::object{{"apiVersion", "v1"}, {"kind", "Config"}});
+  if (!config->is_object())
+    return fail(ErrorCode::Invalid, fmt::format("kubeconfig {}: must be a mapping", file));
+  return config;
+}
+
+// Keeps a link, the owner and the permissions.
+Result<> write(const std::string& file, const json::value& config) {
+  std::error_code failed;
+  const std::string real = fs::exists(file, failed) ? fs::canonical(file, failed).string() : file;
+  struct stat info{};
+  const bool existed = ::stat(real.c_str(), &info) == 0;
+  auto written = writeFileAtomic(real, toYaml(config), existed ? info.st_mode & 0777 : 0600);
+  if (!written) return fail(std::move(written.error()));
+  if (existed && info.st_uid != ::geteuid() && ::chown(real.c_str(), info.st_uid, info.st_gid) != 0)
+    return fail(errnoError("chown " + real, errno));
+  return {};
+}
+
+json::array* listOf(json::value& config, std::string_view list) {
+  json::value* found = find(config, list);
+  return found ? found->if_array() : nullptr;
+}
+
+json::value* entryOf(json::value& config, std::string_view list, const std::string& name) {
+  if (auto* entries = listOf(config, list))
+    for (auto& entry : *entries)
+      if (textAt(entry, "name") == name) return &entry;
+  return nullptr;
+}
+
+// The mapping of an entry: {name: ..., cluster: {...}}.
+std::string_view bodyName(std::string_view list) {
+  return list.substr(0, list.size() - 1);
+}
+
+bool isMarked(const json::value& entry, std::string_view list) {
+  const auto* extensions = at(entry, bodyName(list), "extensions");
+  const auto* array = extensions ? extensions->if_array() : nullptr;
+  return array && std::ranges::any_of(*array, [](const json::value& extension) {
+           return textAt(extension, "name") == kMark;
+         });
+}
+
+// A user has no extensions that kubectl keeps in all versions, so it is koordctl's with its
+// cluster.
+bool isOurs(json::value& config, std::string_view list, const std::string& name) {
+  const auto* cluster = entryOf(config, "clusters", name);
+  if (cluster && isMarked(*cluster, "clusters")) return true;
+  return !entryOf(config, list, name);
+}
+
+void drop(json::value& config, const std::string& name) {
+  for (const auto list : kLists) {
+    if (auto* entries = listOf(config, list)) {
+      json::array kept;
+      for (auto& entry : *entries)
+        if (textAt(entry, "name") != name) kept.push_back(std::move(entry));
+      *entries = std::move(kept);
+    }
+  }
+}
+
+Result<> removeFrom(const std::string& file, const std::string& name, const std::string& previous) {
+  std::error_code failed;
+  if (!fs::exists(file, failed)) return {};
+  const auto lock = Lock::take(file);
+  if (!lock) return fail(lock.error());
+  auto config = read(file);
+  if (!config) return fail(std::move(config.error()));
+  const auto* cluster = entryOf(*config, "clusters", name);
+  if (!cluster || !isMarked(*cluster, "clusters")) return {};
+  drop(*config, name);
+  if (textAt(*config, "current-context") == name)
+    config->get_object()["current-context"] = entryOf(*config, "contexts", previous) ? previous : "";
+  return write(file, *config);
+}
+
+}  // namespace
+
+std::string userKubeconfig() {
+  const char* list = std::getenv("KUBECONFIG");
+  for (std::string_view rest = list ? list : ""; !rest.empty();) {
+    const auto colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) return std::string(rest.substr(0, colon));
+    rest.remove_prefix(1);
+  }
+  const char* home = std::getenv("HOME");
+  return std::string(home && *home ? home : ".") + "/.kube/config";
+}
+
+Result<MergedKubeconfig> MergedKubeconfig::add(const std::string& file,
+                                               const std::string& kubeconfig,
+                                               const std::string& name) {
+  const std::string folder = fs::absolute(file).parent_path();
+  if (auto made = makeDirs(folder); !made) return fail(std::move(made.error()));
+  const auto lock = Lock::take(file);
+  if (!lock) return fail(lock.error());
+  auto config = read(file);
+  if (!config) return fail(std::move(config.error()));
+  auto own = parseYaml(kubeconfig);
+  if (!own) return fail(std::move(own.error()));
+  for (const auto list : kLists)
+    if (!isOurs(*config, list, name))
+      return fail(ErrorCode::AlreadyExists,
+                  fmt::format("kubeconfig {}: its entry \"{}\" in {} is not koordctl's: give the "
+                              "cluster another name",
+                              file, name, list));
+  drop(*config, name);
+  const json::value mark = json::array{
+      json::object{{"name", kMark}, {"extension", json::object{{"cluster", name}}}}};
+  for (const auto list : kLists) {
+    auto* entries = listOf(*own, list);
+    if (!entries || entries->size() != 1)
+      return fail(ErrorCode::Internal, fmt::format("merge kubeconfig: no single entry in {}", list));
+    json::object entry = entries->front().get_object();
+    entry["name"] = name;
+    json::object& body = entry[bodyName(list)].get_object();
+    if (list == "clusters") body["extensions"] = mark;
+    if (list == "contexts") body = {{"cluster", name}, {"user", name}};
+    json::value& into = config->get_object()[list];
+    if (!into.is_array()) into = json::array();
+    into.get_array().push_back(std::move(entry));
+  }
+  std::string previous(textAt(*config, "current-context"));
+  config->get_object()["current-context"] = name;
+  if (auto written = write(file, *config); !written) return fail(std::move(written.error()));
+  return MergedKubeconfig(file, name, previous == name ? std::string() : std::move(previous));
+}
+
+Result<> MergedKubeconfig::remove() const {
+  return removeFrom(file_, name_, previous_);
+}
+
+Result<> removeMerged(const std::string& file, const std::string& name) {
+  return removeFrom(file, name, "");
+}
+
+}  // namespace koord::cluster

@@ -1,0 +1,138 @@
+#include "koordctl/clusters/clusters_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cluster/up/clusters.h"
+#include "cluster/up/control.h"
+#include "cluster/up/data_dir.h"
+#include "cluster/up/merged_kubeconfig.h"
+#include "koordctl/clusters/cluster_list.h"
+#include "koordctl/common/cluster_names.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+int refuse(const Error& error) {
+  std::fprintf(stderr, "koordctl: %s\n", error.message.c_str());
+  return 1;
+}
+
+std::string folderOf(const ClustersFlags& flags) {
+  return flags.dataDir.empty() ? cluster::dataDirOf(flags.name) : flags.dataDir;
+}
+
+int ask(const ClustersFlags& flags, const char* path) {
+  log::setup({.program = "koordctl"});
+  const auto folder = folderOf(flags);
+  const auto reply = cluster::askCluster(folder, "POST", path);
+  return reply ? 0 : refuse(Error(reply.error()).within(flags.dataDir.empty() ? flags.name : folder));
+}
+
+// Asks a 'koordctl up' to stop, and waits for its end.
+Result<> stop(const std::string& dataDir) {
+  constexpr std::chrono::seconds kLimit{30};
+  constexpr std::chrono::milliseconds kPoll{20};
+  const auto reply = cluster::askCluster(dataDir, "POST", "/stop");
+  // It may have ended by itself.
+  if (!reply && reply.error().code != ErrorCode::NotFound) return fail(reply.error());
+  const auto deadline = std::chrono::steady_clock::now() + kLimit;
+  while (const int process = cluster::runningProcess(dataDir)) {
+    if (std::chrono::steady_clock::now() > deadline)
+      return fail(ErrorCode::Timeout,
+                  fmt::format("{}: koordctl (process {}) does not stop", dataDir, process));
+    std::this_thread::sleep_for(kPoll);
+  }
+  return {};
+}
+
+Result<> deleteCluster(const std::string& name) {
+  if (auto valid = cluster::checkClusterName(name); !valid)
+    return fail(Error(valid.error()).within(fmt::format("\"{}\"", name)));
+  const auto names = cluster::clusterNames();
+  if (std::ranges::find(names, name) == names.end())
+    return fail(ErrorCode::NotFound,
+                fmt::format("{}: there is no such cluster: 'koordctl ls' shows all", name));
+  const std::string folder = cluster::dataDirOf(name);
+  if (cluster::runningProcess(folder) != 0)
+    if (auto stopped = stop(folder); !stopped) return stopped;
+  if (auto removed = cluster::removeMerged(cluster::userKubeconfig(), name); !removed)
+    return removed;
+  return cluster::deleteData(folder);
+}
+
+int runDelete(const Arguments& names) {
+  log::setup({.program = "koordctl"});
+  int status = 0;
+  for (const auto& name : names) {
+    const auto deleted = deleteCluster(name);
+    if (deleted) {
+      std::puts(fmt::format("deleted cluster {}", name).c_str());
+    } else {
+      status = refuse(deleted.error());
+    }
+  }
+  return status;
+}
+
+int runList(const std::string& output) {
+  log::setup({.program = "koordctl"});
+  const auto clusters = listClusters();
+  if (output == "name") {
+    for (const auto& line : clusters) std::puts(line.name.c_str());
+  } else {
+    std::fputs((output == "json" ? clustersJson(clusters) : clustersText(clusters)).c_str(),
+               stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void addClustersCommands(flags::Commands& commands, ClustersFlags& flags) {
+  auto& list = commands.add("ls", "List the clusters of this host");
+  list.details =
+      "Those of 'koordctl up', with and without --name. Clusters in folders of --data-dir have no\n"
+      "name.";
+  list.flags.text("output", flags.output, "Format: json, or name for one name a line")
+      .oneOf({"json", "name"})
+      .shortName('o');
+  list.run = [&](const Arguments&) { return runList(flags.output); };
+
+  auto& deleting = commands.add("delete", "Stop clusters and delete all that they have");
+  deleting.arguments = "NAME...";
+  deleting.complete = [](const Arguments& given) {
+    auto completion = clusterCandidates();
+    std::erase_if(completion.candidates, [&](const flags::Candidate& candidate) {
+      return std::ranges::find(given, candidate.word) != given.end();
+    });
+    return completion;
+  };
+  deleting.run = [&](const Arguments& names) {
+    if (names.empty()) return commands.refuse("NAME: which cluster?", "delete");
+    return runDelete(names);
+  };
+
+  auto& pausing = commands.add("pause", "Let a cluster rest: it takes no CPU and no changes");
+  pausing.details =
+      "The components end, pods of the host node freeze, and simulated nodes and controllers stand\n"
+      "still. The API server still answers reads; writes get 503. 'koordctl resume' continues\n"
+      "where the cluster was.";
+  addClusterFlags(pausing.flags, flags.name, flags.dataDir);
+  pausing.run = [&](const Arguments&) { return ask(flags, "/pause"); };
+
+  auto& resuming = commands.add("resume", "Continue a cluster that was paused");
+  addClusterFlags(resuming.flags, flags.name, flags.dataDir);
+  resuming.run = [&](const Arguments&) { return ask(flags, "/resume"); };
+}
+
+}  // namespace koord::koordctl

@@ -1,0 +1,81 @@
+#include "koordctl/join/join_command.h"
+
+#include "cluster/up/clusters.h"
+#include "cluster/up/data_dir.h"
+#include "cluster/up/options.h"
+#include "koordctl/common/cluster_names.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+void addJoin(flags::Commands& commands, cluster::JoinOptions& options,
+             const std::string& program) {
+  options.evictionHard = cluster::UpOptions{}.evictionHard;
+  auto& join = commands.add("join", "Make this machine a node of a cluster on another machine");
+  join.arguments = "[INVITATION]";
+  join.details =
+      "INVITATION is a file with what 'koordctl invite NODE' printed on the cluster's machine, or\n"
+      "- for standard input. Without it the last invitation counts. Runs until Ctrl-C or "
+      "SIGTERM;\nas root.\n"
+      "  koordctl invite laptop | ssh root@laptop koordctl join -";
+  auto& set = join.flags;
+  set.text("data-dir", options.dataDir, "Folder for the invitation, logs and containers")
+      .defaultText = cluster::defaultDataDir();
+  set.text(
+      "address", options.address,
+      "Address of this node, where the kubelet's port listens; default: the address that leads to "
+      "the API server");
+  set.text("runtime", options.runtime,
+           "How the node runs containers: process (their command, on this machine's files; images "
+           "are ignored) or containerd")
+      .oneOf({"process", "containerd"});
+  set.text(
+      "containerd-socket", options.containerdSocket,
+      "With --runtime=containerd: the socket of a running containerd; default: koordctl starts "
+      "one, with an image made of busybox-static");
+  set.text("eviction-hard", options.evictionHard,
+           "When the node has MemoryPressure, DiskPressure or PIDPressure, as kubelet's flag; "
+           "\"\" for never");
+  set.boolean("quiet", options.quiet,
+              "One line 'ready' on standard output when the node is registered, nothing else");
+  set.integer("v", options.verbosity, "Verbosity of the logs").shortName('v');
+  join.run = [&commands, &options, program](const std::vector<std::string>& files) {
+    if (files.size() > 1) return commands.refuse("one INVITATION", "join");
+    if (!files.empty()) options.invitation = files.front();
+    return cluster::runJoin(options, program);
+  };
+}
+
+void addInvite(flags::Commands& commands, JoinFlags& flags) {
+  auto& options = flags.invite;
+  auto& invite = commands.add("invite", "Print an invitation for a node, for 'koordctl join'");
+  invite.arguments = "NODE";
+  invite.details =
+      "NODE is the name that the other machine has as a node. The invitation has keys: a "
+      "program that reads it can\nact as this node for a year. The cluster must listen on an "
+      "address that the other "
+      "machine reaches:\n"
+      "  koordctl up --listen 192.0.2.1:6443\n"
+      "  koordctl invite laptop | ssh root@laptop koordctl join -";
+  invite.flags.text("server", options.server,
+                    "URL of the API server for the other machine; default: the address that "
+                    "'koordctl up' listens on");
+  addClusterFlags(invite.flags, flags.name, options.dataDir);
+  invite.run = [&commands, &flags](const std::vector<std::string>& names) {
+    if (names.size() != 1) return commands.refuse("one NODE", "invite");
+    cluster::InviteOptions options = flags.invite;
+    if (options.dataDir.empty()) options.dataDir = cluster::dataDirOf(flags.name);
+    options.node = names.front();
+    return cluster::runInvite(options);
+  };
+}
+
+}  // namespace
+
+void addJoinCommands(flags::Commands& commands, JoinFlags& flags, const std::string& program) {
+  addInvite(commands, flags);
+  addJoin(commands, flags.join, program);
+}
+
+}  // namespace koord::koordctl

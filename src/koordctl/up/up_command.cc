@@ -1,0 +1,118 @@
+#include "koordctl/up/up_command.h"
+
+#include <filesystem>
+
+#include "cluster/up/up.h"
+#include "koordctl/common/cluster_names.h"
+
+namespace koord::koordctl {
+
+using cluster::HostNodeMode;
+using cluster::UpOptions;
+
+namespace {
+
+Result<> isFolder(const std::string& path) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(path, ec)) return {};
+  return fail(ErrorCode::Invalid, "the folder does not exist");
+}
+
+void addUpFlags(flags::FlagSet& set, UpFlags& flags) {
+  auto& options = flags.options;
+  set.integer(
+         "nodes", flags.nodes,
+         "Number of simulated nodes (sim-0, sim-1, ...); default: none with a host node, else 3")
+      .within(0, 100'000)
+      .defaultText.clear();
+  set.text("node-shape", options.nodeShape,
+           "File with the shapes of simulated nodes: CPUs, NUMA nodes, GPUs (deploy/node-shapes); "
+           "default: 32 CPUs, 128Gi");
+  set.text("host-node", flags.hostNode,
+           "This machine as a node: auto (if possible, else log why not), on (or fail), off")
+      .oneOf({"auto", "on", "off"});
+  set.list("components", options.components,
+           "Programs to run beside the API server, comma-separated, or none");
+  addClusterFlags(set, options.name, options.dataDir);
+  set.boolean("in-memory", options.inMemory,
+              "Store nothing: no database, and a temporary data folder that is removed at the end");
+  set.text("authorization-mode", flags.authorization,
+           "Authorization of requests: Node,RBAC, or AlwaysAllow for every authenticated user")
+      .oneOf({"Node,RBAC", "AlwaysAllow"});
+  set.boolean("anonymous-auth", options.anonymousAuth,
+              "With Node,RBAC: treat requests without credentials as those of system:anonymous, "
+              "who may do almost nothing; otherwise reply 401");
+  set.text("audit-log", options.auditLog,
+           "File to which an audit.k8s.io/v1 Event of every request is appended");
+  set.text("listen", options.listen,
+           "Address of the API server; port 0 selects a free port; default: 127.0.0.1:6443, or for "
+           "--name a free port that stays the same");
+  set.text("kubeconfig", options.kubeconfig,
+           "File for the kubeconfig of an administrator, removed at the end; default: "
+           "DATA-DIR/kubeconfig");
+  set.boolean("merge-kubeconfig", options.mergeKubeconfig,
+              "Until the cluster stops, add it to kubectl's kubeconfig (the first of $KUBECONFIG, "
+              "else ~/.kube/config) as the context of its name");
+  set.text("config", options.configDir,
+           "Folder of component configuration files: koord-scheduler.yaml and "
+           "koord-descheduler.yaml are passed to these programs")
+      .check([&options] { return isFolder(options.configDir); });
+  set.text("runtime", options.runtime,
+           "How the host node runs containers: process (runs the command on this machine's files "
+           "and ignores images), containerd, or auto (containerd if it is installed, otherwise "
+           "process)")
+      .oneOf({"process", "containerd", "auto"});
+  set.text("images", options.images,
+           "With containerd: an archive of images (docker save), or a folder of archives or of an "
+           "OCI layout, to load at start");
+  set.text("containerd-socket", options.containerdSocket,
+           "With --runtime=containerd: the socket of a running containerd; default: koordctl "
+           "starts its own, with an image of busybox-static");
+  set.boolean("runtime-proxy", options.runtimeProxy,
+              "With --runtime=containerd: koord-runtime-proxy in front of it, so that koordlet's "
+              "values apply before containers start");
+  set.text("eviction-hard", options.evictionHard,
+           "Thresholds of MemoryPressure, DiskPressure and PIDPressure of the host node, as "
+           "kubelet's flag; \"\" for none. They keep new pods away; running pods are not evicted");
+  set.boolean("demo", options.demo, "Run the co-location demo (examples/colocation)");
+  set.boolean("quiet", options.quiet,
+              "No status; one line 'ready' on standard output when the API server responds and the "
+              "components lead");
+  set.integer("v", options.verbosity, "Verbosity of the logs").shortName('v');
+}
+
+}  // namespace
+
+void addUpCommand(flags::Commands& commands, UpFlags& flags, const std::string& program) {
+  auto& up = commands.add("up", "Run a cluster on this machine until Ctrl-C or SIGTERM");
+  up.details =
+      "The cluster has an API server (TLS, SQLite), the workload controllers, "
+      "koord-manager,\nkoord-scheduler, koord-descheduler, simulated nodes and, as root, this "
+      "machine as a node with koordlet. Use it with\nkubectl --kubeconfig FILE. Stopping it ends "
+      "all pods and keeps only the data folder; the next\n'koordctl up' with that folder restores "
+      "the cluster from it.";
+  addUpFlags(up.flags, flags);
+  up.run = [&commands, &flags, &up, program](const auto&) {
+    UpOptions& options = flags.options;
+    if (options.inMemory && up.flags.given("data-dir"))
+      return commands.refuse("--in-memory stores nothing: --data-dir is not allowed", "up");
+    if (up.flags.given("name") && options.inMemory)
+      return commands.refuse("--in-memory stores nothing: --name is not allowed", "up");
+    if (up.flags.given("name") && up.flags.given("data-dir"))
+      return commands.refuse("--name and --data-dir exclude each other", "up");
+    if (!options.images.empty() && options.runtime == "process")
+      return commands.refuse("--images needs --runtime=containerd or auto", "up");
+    if (options.runtimeProxy && options.runtime != "containerd")
+      return commands.refuse("--runtime-proxy needs --runtime=containerd", "up");
+    if (flags.nodes >= 0) options.nodes = flags.nodes;
+    options.hostNode = flags.hostNode == "on"    ? HostNodeMode::On
+                       : flags.hostNode == "off" ? HostNodeMode::Off
+                                                 : HostNodeMode::Auto;
+    options.authorize = flags.authorization != "AlwaysAllow";
+    std::erase(options.components, "");
+    std::erase(options.components, "none");
+    return cluster::runUp(options, program);
+  };
+}
+
+}  // namespace koord::koordctl

@@ -13,8 +13,8 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-struct Line {
-  Line() {
+struct ShellLine {
+  ShellLine() {
     Command& up = commands.add("up", "Run a cluster");
     up.flags.integer("nodes", nodes, "Simulated nodes");
     up.flags.text("runtime", runtime, "How").oneOf({"process", "containerd"});
@@ -47,7 +47,7 @@ struct Line {
 };
 
 TEST(CompletionTest, CommandsComeOneWordAtATime) {
-  Line line;
+  ShellLine line;
   EXPECT_THAT(line.words({""}), ElementsAre("up", "explain", "doctor"));
   EXPECT_THAT(line.words({"e"}), ElementsAre("explain"));
   EXPECT_THAT(line.words({"explain", ""}), ElementsAre("pod", "gang"));
@@ -57,7 +57,7 @@ TEST(CompletionTest, CommandsComeOneWordAtATime) {
 }
 
 TEST(CompletionTest, FlagsAreThoseThatWereNotGiven) {
-  Line line;
+  ShellLine line;
   EXPECT_THAT(line.words({"up", "--quiet", "--"}),
               ElementsAre("--nodes", "--runtime", "--config", "--help"));
   EXPECT_THAT(line.words({"up", "--ru"}), ElementsAre("--runtime"));
@@ -65,7 +65,7 @@ TEST(CompletionTest, FlagsAreThoseThatWereNotGiven) {
 }
 
 TEST(CompletionTest, ValuesAreThoseOfTheFlag) {
-  Line line;
+  ShellLine line;
   EXPECT_THAT(line.words({"up", "--runtime", ""}), ElementsAre("process", "containerd"));
   EXPECT_THAT(line.words({"up", "--runtime=c"}), ElementsAre("--runtime=containerd"));
   EXPECT_FALSE(line.files);
@@ -76,7 +76,7 @@ TEST(CompletionTest, ValuesAreThoseOfTheFlag) {
 }
 
 TEST(CompletionTest, ArgumentsSeeTheFlagsBeforeThem) {
-  Line line;
+  ShellLine line;
   for (const std::vector<std::string>& flag : std::vector<std::vector<std::string>>{
            {"-n", "a"}, {"-na"}, {"--namespace=a"}, {"--namespace", "a"}}) {
     std::vector<std::string> words{"explain", "pod"};
@@ -89,7 +89,7 @@ TEST(CompletionTest, ArgumentsSeeTheFlagsBeforeThem) {
 }
 
 TEST(CompletionTest, WrongFlagsAndValuesDoNoHarm) {
-  Line line;
+  ShellLine line;
   EXPECT_THAT(line.words({"up", "--nodes=x", "--wrong", "-z", "--runtime=", "--q"}),
               ElementsAre("--quiet"));
   line.words({"doctor", "node", ""});

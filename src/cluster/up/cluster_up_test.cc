@@ -32,7 +32,7 @@ struct OneMachine {
     auto opened = ClusterUp::open(loop, http, options, *data, "koordctl", screen);
     ASSERT_TRUE(opened) << opened.error().message;
     cluster = *std::move(opened);
-    cluster->start([this] { failed = true; });
+    cluster->start([this] { failed = true; }, [] {});
   }
 };
 

@@ -88,8 +88,8 @@ bool isOpenToAll(std::string_view path) {
 // True for requests that change stored objects.
 bool isStored(const kube::Request& request) {
   using kube::Verb;
-  const bool reads = request.verb == Verb::Get || request.verb == Verb::List ||
-                     request.verb == Verb::Watch;
+  const bool reads =
+      request.verb == Verb::Get || request.verb == Verb::List || request.verb == Verb::Watch;
   return !reads && request.group != "authorization.k8s.io" &&
          request.group != "authentication.k8s.io" && request.subresource != "token";
 }

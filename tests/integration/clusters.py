@@ -218,7 +218,7 @@ def damaged(home):
     said = home.run("restore", "half.snap", "--name", "d", status=1)
     check("half.snap" in said and "truncated or damaged" in said, said)
     check(not os.path.exists(home.data("d")), "half a cluster was left")
-    check("no snapshot" in home.run("restore", home.koordctl, "--name", "d", status=1), "a program is no snapshot")
+    check("not a snapshot" in home.run("restore", home.koordctl, "--name", "d", status=1), "a program is no snapshot")
 
 
 def support_snapshot(home):

@@ -87,9 +87,9 @@ int Commands::run(const std::vector<std::string>& arguments) {
   }
   if (arguments.size() == taken) return refuse("which command?", prefix);
   const std::string& wrong = arguments[taken];
-  return refuse(wrong.starts_with('-') ? "unknown flag: " + wrong
-                                       : fmt::format("unknown command {}{}", quoted(wrong),
-                                                     suggestion(wrong, prefix)),
+  return refuse(wrong.starts_with('-')
+                    ? "unknown flag: " + wrong
+                    : fmt::format("unknown command {}{}", quoted(wrong), suggestion(wrong, prefix)),
                 prefix);
 }
 

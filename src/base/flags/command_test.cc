@@ -84,7 +84,8 @@ TEST(CommandsTest, WhatIsWrongIsSaidWithWhereToLook) {
            {{"explain"}, "Error: which command?\nSee 'prog explain --help' for usage.\n"},
            {{"explain", "node"}, "Error: unknown command \"node\"\nSee 'prog explain --help'"},
            {{"up", "--node"},
-            "Error: unknown flag: --node; did you mean --nodes?\nSee 'prog up --help' for usage.\n"},
+            "Error: unknown flag: --node; did you mean --nodes?\nSee 'prog up --help' for "
+            "usage.\n"},
            {{"up", "--wrong"}, "Error: unknown flag: --wrong\nSee 'prog up --help' for usage.\n"},
            {{"explan"}, "Error: unknown command \"explan\"; did you mean \"explain\"?\n"},
            {{"explain", "pdo"}, "Error: unknown command \"pdo\"; did you mean \"pod\"?\n"},

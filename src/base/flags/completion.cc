@@ -82,7 +82,7 @@ class LineReader {
     for (const Flag& flag : command_.flags.all())
       if (!flag.withoutEffect && !flag.given)
         completion.candidates.push_back({"--" + flag.name, firstLine(flag.usage)});
-    completion.candidates.push_back({"--help", "Say what the command does"});
+    completion.candidates.push_back({"--help", "Show the flags of the command"});
     return completion;
   }
 
@@ -117,8 +117,7 @@ Completion Commands::complete(const std::vector<std::string>& words) {
     }
   }
   if (Command* command = find(before)) {
-    const auto taken =
-        static_cast<std::ptrdiff_t>(1 + std::ranges::count(command->name, ' '));
+    const auto taken = static_cast<std::ptrdiff_t>(1 + std::ranges::count(command->name, ' '));
     Completion own = LineReader(*command, {words.begin() + taken, words.end()}).read();
     completion.files = own.files;
     for (auto& candidate : own.candidates) completion.candidates.push_back(std::move(candidate));

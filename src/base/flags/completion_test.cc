@@ -98,16 +98,16 @@ TEST(CompletionTest, WrongFlagsAndValuesDoNoHarm) {
 
 TEST(NearestNameTest, AFewLettersAreForgiven) {
   const std::vector<std::string> names = {"up", "status", "explain", "restore", "resume"};
-  for (const auto& [wrong, near] : std::vector<std::pair<std::string, std::string>>{
-           {"statsu", "status"},
-           {"explian", "explain"},
-           {"stat", "status"},
-           {"restor", "restore"},
-           {"ressume", "resume"},
-           {"u", "up"},
-           {"delete", ""},
-           {"", ""},
-           {std::string(1000, 's'), ""}})
+  for (const auto& [wrong, near] :
+       std::vector<std::pair<std::string, std::string>>{{"statsu", "status"},
+                                                        {"explian", "explain"},
+                                                        {"stat", "status"},
+                                                        {"restor", "restore"},
+                                                        {"ressume", "resume"},
+                                                        {"u", "up"},
+                                                        {"delete", ""},
+                                                        {"", ""},
+                                                        {std::string(1000, 's'), ""}})
     EXPECT_EQ(nearestName(wrong, names), near) << wrong;
 }
 

@@ -41,10 +41,11 @@ Result<SnapshotHeader> decodeHeader(std::string_view text) {
   const auto* version = find(*document, "formatVersion");
   const auto number = version ? wholeNumber(*version) : std::nullopt;
   if (number != kFormatVersion)
-    return fail(ErrorCode::Invalid,
-                fmt::format("{}: formatVersion is {}, and this koordctl reads {}: take the koordctl "
-                            "that wrote it, or a later one",
-                            kSnapshotHeader, number.value_or(0), kFormatVersion));
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("{}: formatVersion is {}, and this koordctl reads {}: take the koordctl "
+                    "that wrote it, or a later one",
+                    kSnapshotHeader, number.value_or(0), kFormatVersion));
   SnapshotHeader header;
   const auto scope = textAt(*document, "scope");
   if (scope != "complete" && scope != "support")

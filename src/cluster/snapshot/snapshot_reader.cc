@@ -30,9 +30,8 @@ struct FreeDisk {
 // True if each part of the relative path is a plain name.
 bool isBelow(std::string_view path) {
   if (path.empty() || path.front() == '/') return false;
-  return std::ranges::none_of(fs::path(path), [](const fs::path& part) {
-    return part == ".." || part == ".";
-  });
+  return std::ranges::none_of(fs::path(path),
+                              [](const fs::path& part) { return part == ".." || part == "."; });
 }
 
 class Reader {
@@ -45,14 +44,14 @@ class Reader {
     archive_entry* entry = nullptr;
     for (bool first = true;; first = false) {
       const int next = archive_read_next_header(archive_.get(), &entry);
-      if (next == ARCHIVE_EOF && first) return wrong("is no snapshot");
+      if (next == ARCHIVE_EOF && first) return wrong("is not a snapshot");
       if (next == ARCHIVE_EOF) return wrong("is truncated: it has no end");
       if (next < ARCHIVE_WARN)
-        return first ? wrong(fmt::format("is no snapshot ({})", whatIsWrong()))
+        return first ? wrong(fmt::format("is not a snapshot ({})", whatIsWrong()))
                      : wrong(fmt::format("is truncated or damaged ({})", whatIsWrong()));
       const char* raw = archive_entry_pathname(entry);
       const std::string name = raw ? raw : "";
-      if (first != (name == kSnapshotHeader)) return wrong("is no snapshot");
+      if (first != (name == kSnapshotHeader)) return wrong("is not a snapshot");
       if (name == kSnapshotEnd) return finish();
       if (auto done = readOne(name, entry); !done) return fail(std::move(done.error()));
     }
@@ -66,7 +65,7 @@ class Reader {
     if (::access(path_.c_str(), R_OK) != 0) return fail(errnoError("read " + path_, errno));
     // Opening reads the first block.
     if (archive_read_open_filename(archive_.get(), path_.c_str(), kBlockBytes) != ARCHIVE_OK)
-      return wrong(fmt::format("is no snapshot ({})", whatIsWrong()));
+      return wrong(fmt::format("is not a snapshot ({})", whatIsWrong()));
     if (visitor_.dataDir.empty()) return {};
     std::error_code failed;
     // Links on the way to the folder are the user's own.
@@ -142,11 +141,10 @@ class Reader {
 
   Result<> readFile(const std::string& name, archive_entry* entry) {
     if (!disk_) return eachBlock([](std::string_view) { return Result<>(); });
-    const bool plain = archive_entry_hardlink(entry) == nullptr &&
-                       (archive_entry_filetype(entry) == AE_IFREG ||
-                        archive_entry_filetype(entry) == AE_IFDIR ||
-                        archive_entry_filetype(entry) == AE_IFIFO ||
-                        archive_entry_filetype(entry) == AE_IFLNK);
+    const bool plain =
+        archive_entry_hardlink(entry) == nullptr &&
+        (archive_entry_filetype(entry) == AE_IFREG || archive_entry_filetype(entry) == AE_IFDIR ||
+         archive_entry_filetype(entry) == AE_IFIFO || archive_entry_filetype(entry) == AE_IFLNK);
     if (!isBelow(name) || !plain)
       return wrong(fmt::format("has an entry that is not allowed: \"{}\"", name));
     archive_entry_set_pathname(entry, (folder_ + "/" + name).c_str());
@@ -174,8 +172,7 @@ class Reader {
         textAt(*end, "sha256") != digest)
       return wrong("is damaged: its contents do not match their checksum");
     // Sets the times of folders.
-    if (disk_ && archive_write_close(disk_.get()) < ARCHIVE_WARN)
-      return fail(notWritten().error());
+    if (disk_ && archive_write_close(disk_.get()) < ARCHIVE_WARN) return fail(notWritten().error());
     return counts_;
   }
 

@@ -25,7 +25,7 @@ struct SnapshotCounts {
   std::uint64_t files = 0;
 };
 
-// Errors name the file: it is no snapshot, of another format, truncated or damaged.
+// Errors name the file: it is not a snapshot, of another format, truncated or damaged.
 Result<SnapshotCounts> readSnapshot(const std::string& path, const SnapshotVisitor& visitor);
 
 }  // namespace koord::cluster

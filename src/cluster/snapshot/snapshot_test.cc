@@ -103,7 +103,9 @@ TEST_F(SnapshotTest, AnExistingFileStays) {
 }
 
 TEST_F(SnapshotTest, WithoutAnEndNothingIsLeft) {
-  { auto writer = SnapshotWriter::create(file, {}); }
+  {
+    auto writer = SnapshotWriter::create(file, {});
+  }
   EXPECT_FALSE(fs::exists(file));
   EXPECT_FALSE(fs::exists(file + ".partial"));
 }
@@ -136,7 +138,7 @@ TEST_F(SnapshotTest, EachTruncationAndEachFlippedByteIsFound) {
 TEST_F(SnapshotTest, OtherFilesAreNoSnapshots) {
   for (const char* text : {"", "hello", "{\"kind\":\"Snapshot\"}"}) {
     std::ofstream(file, std::ios::trunc) << text;
-    EXPECT_THAT(problem(), HasSubstr("is no snapshot")) << text;
+    EXPECT_THAT(problem(), HasSubstr("is not a snapshot")) << text;
   }
   fs::remove(file);
   EXPECT_THAT(problem(), HasSubstr(file));

@@ -172,7 +172,7 @@ Result<> SnapshotWriter::addOne(const std::string& root, const std::string& path
   if (auto begun = archive_->begin(entry.get()); !begun) return begun;
   ++files_;
   std::string buffer(kReadBytes, '\0');
-  // A file that grows is stored up to its size of before; one that shrinks is an error.
+  // A file that grows is stored up to its size of before; a file that shrinks is an error.
   for (auto left = S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) : 0; left > 0;) {
     const auto got = ::read(file.get(), buffer.data(), std::min(left, buffer.size()));
     if (got < 0 && errno == EINTR) continue;

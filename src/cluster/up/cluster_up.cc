@@ -142,7 +142,10 @@ Result<> ClusterUp::openServer() {
   auto server = apiserver::Server::open(executor_, std::move(options));
   if (!server) return fail(std::move(server.error()));
   server_ = *std::move(server);
+  return openFront();
+}
 
+Result<> ClusterUp::openFront() {
   apiserver::HttpFrontOptions front;
   front.listen = listenAddress();
   front.tls = tls_;
@@ -158,7 +161,7 @@ Result<> ClusterUp::openServer() {
   front.writesRefused = [this]() -> std::optional<Error> {
     if (life_ == Life::Running) return std::nullopt;
     return Error{ErrorCode::Unavailable,
-                 "the cluster is paused and takes no changes: 'koordctl resume' continues it"};
+                 "the cluster is paused and refuses changes: 'koordctl resume' continues it"};
   };
   auto started = apiserver::HttpFront::start(*server_, std::move(front));
   if (!started) return fail(std::move(started.error()).within("--listen"));
@@ -253,8 +256,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
     if (name == "koord-scheduler") options.schedulerUrl = component->secureUrl;
     components_.push_back(*std::move(component));
   }
-  return writeComponentUrls(data_.path(), components_,
-                            {serverUrl_, outsideUrl(front_->address())});
+  return writeComponentUrls(data_.path(), components_, {serverUrl_, outsideUrl(front_->address())});
 }
 
 Result<> ClusterUp::writeKubeconfigs() {
@@ -293,15 +295,18 @@ void ClusterUp::start(std::function<void()> onFailed, std::function<void()> onSt
   actors_->tasks.spawn(bringUp(std::move(onFailed)));
 }
 
-Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
+void ClusterUp::announce() {
   screen_.progress("API server on " + serverUrl_);
   screen_.progress("kubeconfig: " + kubeconfig_);
   if (!outsideUrl(front_->address()).empty())
     screen_.progress(
         "another host joins as a node by: koordctl invite NODE | ssh HOST koordctl join -");
-  if (merged_)
-    screen_.progress(fmt::format("context {} in {}", options_.name, merged_->file()));
+  if (merged_) screen_.progress(fmt::format("context {} in {}", options_.name, merged_->file()));
   for (const auto& note : notes_) screen_.progress("note: " + note);
+}
+
+Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
+  announce();
   auto applying = applyBase();
   auto applied = co_await applying;
   if (!applied) {

@@ -48,6 +48,7 @@ class ClusterUp {
   ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options,
             const DataDir& data, Screen& screen);
   Result<> openServer();
+  Result<> openFront();
   void publish(const std::string& address);
   Result<> openCredentials();
   Result<> openHost(const std::string& program);
@@ -66,6 +67,7 @@ class ClusterUp {
   Task<Result<std::string>> copyObjects();
   std::string listenAddress() const;
 
+  void announce();
   Task<void> bringUp(std::function<void()> onFailed);
   Task<Result<>> applyBase();
   Task<Result<>> applyWebhooks();

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration kPauseGrace = 3s;
+constexpr Duration kCopyLimit = 10min;
 constexpr const char* kDefaultListen = "127.0.0.1:6443";
 
 }  // namespace
@@ -31,6 +32,7 @@ std::string ClusterUp::listenAddress() const {
 }
 
 void ClusterUp::openControl(std::function<void()> onStop) {
+  removeCopies(data_.path());
   ControlActions actions;
   actions.status = [this] { return controlStatus(); };
   actions.pause = [this] { return pause(); };
@@ -46,9 +48,9 @@ void ClusterUp::openControl(std::function<void()> onStop) {
 }
 
 json::value ClusterUp::controlStatus() const {
-  const char* state = life_ == Life::Paused                    ? "paused"
+  const char* state = life_ == Life::Paused                ? "paused"
                       : life_ == Life::Changing || !ready_ ? "changing"
-                                                               : "running";
+                                                           : "running";
   const auto count = [this](const char* table) {
     return server_->store().table(table).entries().size();
   };
@@ -88,7 +90,7 @@ void ClusterUp::continueActors() {
   pausable_.resume();
   if (actors_->host)
     if (auto thawed = actors_->host->thaw(); !thawed)
-        log::error("continue the pods of the host node: {}", thawed.error().message);
+      log::error("continue the pods of the host node: {}", thawed.error().message);
   life_ = Life::Running;
 }
 
@@ -119,13 +121,15 @@ Task<Result<std::string>> ClusterUp::copyObjects() {
       copy.changes.push_back({entry->version, name, key, entry});
   }
   if (!copying_) copying_ = std::make_unique<LoopThread>("copy");
-  const std::string file = data_.file(fmt::format("copy-{:016x}.db", random_.next()));
+  const std::string file = data_.file(fmt::format("{}{:016x}.db", kCopyPrefix, random_.next()));
   auto [future, completer] = Future<Result<>>::make(executor_);
   copying_->loop().post([copy = std::move(copy), file, completer = completer] {
     completer.complete(writeObjects(file, copy));
   });
   auto written = co_await future;
   if (!written) co_return fail(std::move(written.error()));
+  // If the client was killed.
+  executor_.runAfter(kCopyLimit, [file] { removeCopy(file); });
   co_return file;
 }
 

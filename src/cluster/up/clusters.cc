@@ -137,6 +137,16 @@ Result<> writePreferredListen(const std::string& dataDir, const std::string& add
   return writeFileAtomic(dataDir + "/listen", address);
 }
 
+Result<> checkRestored(const std::string& dataDir) {
+  const bool begun = ::access((dataDir + "/" + kRestoring).c_str(), F_OK) == 0;
+  if (!begun || ::access((dataDir + "/cluster.db").c_str(), F_OK) == 0) return {};
+  return fail(
+      ErrorCode::Conflict,
+      fmt::format("{}: 'koordctl restore' was interrupted: repeat it, or delete the cluster "
+                  "with 'koordctl delete'",
+                  dataDir));
+}
+
 Result<> deleteData(const std::string& dataDir) {
   // Takes the lock, so that no 'koordctl up' starts meanwhile.
   const auto data = DataDir::open(dataDir);

@@ -31,6 +31,11 @@ int runningProcess(const std::string& dataDir);
 std::string readPreferredListen(const std::string& dataDir);
 Result<> writePreferredListen(const std::string& dataDir, const std::string& address);
 
+// The subfolder of a data folder in which 'koordctl restore' prepares a cluster.
+inline constexpr const char* kRestoring = "restoring";
+// Conflict if a restore into the data folder was interrupted: what is there is not a cluster.
+Result<> checkRestored(const std::string& dataDir);
+
 // Deletes the data folder of a cluster that does not run. The folder of "default" keeps clusters/.
 // Conflict if the cluster runs, or if containers of a koordctl that was killed still run.
 Result<> deleteData(const std::string& dataDir);

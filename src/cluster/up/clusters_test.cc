@@ -48,7 +48,9 @@ class ClusterFolderTest : public testing::Test {
 };
 
 TEST_F(ClusterFolderTest, DeletionLeavesNothingAndFollowsNoLink) {
-  { const auto data = DataDir::open(folder); }
+  {
+    const auto data = DataDir::open(folder);
+  }
   std::ofstream(folder + "/cluster.db") << "x";
   fs::create_symlink(outside, folder + "/containers/link");
   fs::create_symlink(outside, folder + "/link");
@@ -68,7 +70,9 @@ TEST_F(ClusterFolderTest, AClusterThatRunsStays) {
 }
 
 TEST_F(ClusterFolderTest, ContainersOfAKilledKoordctlStay) {
-  { const auto data = DataDir::open(folder); }
+  {
+    const auto data = DataDir::open(folder);
+  }
   EXPECT_EQ(runningProcess(folder), 0);
   fs::create_directories(folder + "/containers/c1");
   const Fd shim(::open((folder + "/containers/c1/lock").c_str(), O_RDWR | O_CREAT, 0600));

@@ -37,8 +37,8 @@ Task<void> copy(std::function<Task<Result<std::string>>()> action,
                 std::shared_ptr<net::Responder> responder) {
   auto acting = action();
   auto file = co_await acting;
-  answer(*responder, file ? Result<json::value>(json::object{{"file", *file}})
-                          : fail(std::move(file.error())));
+  answer(*responder,
+         file ? Result<json::value>(json::object{{"file", *file}}) : fail(std::move(file.error())));
 }
 
 std::string socketOf(const std::string& dataDir) {
@@ -67,12 +67,11 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(Executor& executor,
   std::unique_ptr<ControlServer> self(new ControlServer(std::move(actions)));
   net::ServerOptions options;
   options.listen = "unix:" + socket;
-  auto http = net::HttpServer::start(
-      executor, std::move(options),
-      [raw = self.get()](const net::ServerRequest& request,
-                         std::shared_ptr<net::Responder> responder) {
-        raw->handle(request, std::move(responder));
-      });
+  auto http = net::HttpServer::start(executor, std::move(options),
+                                     [raw = self.get()](const net::ServerRequest& request,
+                                                        std::shared_ptr<net::Responder> responder) {
+                                       raw->handle(request, std::move(responder));
+                                     });
   if (!http) return fail(std::move(http.error()));
   self->http_ = *std::move(http);
   return self;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,18 @@
 #include "base/file.h"
 
 namespace koord::cluster {
+
+namespace {
+
+// False if the path leads to another file: 'koordctl delete' removes the lock while it holds it.
+bool isFile(const Fd& fd, const std::string& path) {
+  struct stat held{};
+  struct stat there{};
+  return ::fstat(fd.get(), &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+}
+
+}  // namespace
 
 Result<DataDir> DataDir::open(const std::string& path) {
   std::string full = std::filesystem::absolute(path).lexically_normal();
@@ -32,6 +45,9 @@ Result<DataDir> DataDir::open(const std::string& path) {
                     "another folder",
                     full, owner));
   }
+  if (!isFile(lock, lockFile))
+    return fail(ErrorCode::Conflict,
+                fmt::format("--data-dir: another koordctl has just deleted {}: try again", full));
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
     return fail(errnoError("--data-dir: write " + lockFile, errno));

@@ -42,8 +42,9 @@ class Lock {
       std::this_thread::sleep_for(kPause);
     }
     return fail(ErrorCode::Conflict,
-                path + ": another program writes this kubeconfig, or was killed while it did: "
-                       "remove the lock if none runs");
+                path +
+                    ": another program writes this kubeconfig, or was killed while it did: "
+                    "remove the lock if none runs");
   }
   Lock(Lock&& other) noexcept : path_(std::exchange(other.path_, "")) {}
   Lock& operator=(Lock&&) = delete;
@@ -137,7 +138,8 @@ Result<> removeFrom(const std::string& file, const std::string& name, const std:
   if (!cluster || !isMarked(*cluster, "clusters")) return {};
   drop(*config, name);
   if (textAt(*config, "current-context") == name)
-    config->get_object()["current-context"] = entryOf(*config, "contexts", previous) ? previous : "";
+    config->get_object()["current-context"] =
+        entryOf(*config, "contexts", previous) ? previous : "";
   return write(file, *config);
 }
 
@@ -172,12 +174,13 @@ Result<MergedKubeconfig> MergedKubeconfig::add(const std::string& file,
                               "cluster another name",
                               file, name, list));
   drop(*config, name);
-  const json::value mark = json::array{
-      json::object{{"name", kMark}, {"extension", json::object{{"cluster", name}}}}};
+  const json::value mark =
+      json::array{json::object{{"name", kMark}, {"extension", json::object{{"cluster", name}}}}};
   for (const auto list : kLists) {
     auto* entries = listOf(*own, list);
     if (!entries || entries->size() != 1)
-      return fail(ErrorCode::Internal, fmt::format("merge kubeconfig: no single entry in {}", list));
+      return fail(ErrorCode::Internal,
+                  fmt::format("merge kubeconfig: no single entry in {}", list));
     json::object entry = entries->front().get_object();
     entry["name"] = name;
     json::object& body = entry[bodyName(list)].get_object();

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+
 namespace koord::cluster {
 
 namespace {
@@ -20,9 +22,18 @@ Result<> write(const std::string& path, const ObjectCopy& copy) {
 
 Result<> writeObjects(const std::string& path, const ObjectCopy& copy) {
   auto written = write(path, copy);
-  if (!written)
-    for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path + suffix).c_str());
+  if (!written) removeCopy(path);
   return written;
+}
+
+void removeCopy(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((path + suffix).c_str());
+}
+
+void removeCopies(const std::string& dataDir) {
+  std::error_code ended;
+  for (const auto& entry : std::filesystem::directory_iterator(dataDir, ended))
+    if (entry.path().filename().string().starts_with(kCopyPrefix)) ::unlink(entry.path().c_str());
 }
 
 }  // namespace koord::cluster

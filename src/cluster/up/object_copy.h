@@ -18,4 +18,10 @@ struct ObjectCopy {
 // Makes a new database; blocks until it is on disk. If it fails, the file does not exist.
 Result<> writeObjects(const std::string& path, const ObjectCopy& copy);
 
+// Copies in a data folder have names that begin with this.
+inline constexpr const char* kCopyPrefix = "copy-";
+void removeCopy(const std::string& path);
+// Removes the copies that an earlier process left.
+void removeCopies(const std::string& dataDir);
+
 }  // namespace koord::cluster

@@ -21,12 +21,12 @@ struct UpOptions {
   bool inMemory = false;
   // "" = 127.0.0.1:6443 for the default cluster, and for others a free port that stays the same.
   std::string listen;
-  bool authorize = true;      // Node and RBAC; false: every known user may do everything
-  bool anonymousAuth = true;  // requests without credentials are system:anonymous, not 401
-  std::string auditLog;       // a file with a line per request; "" = none
-  std::string kubeconfig;     // "" = <data folder>/kubeconfig
+  bool authorize = true;         // Node and RBAC; false: every known user may do everything
+  bool anonymousAuth = true;     // requests without credentials are system:anonymous, not 401
+  std::string auditLog;          // a file with a line per request; "" = none
+  std::string kubeconfig;        // "" = <data folder>/kubeconfig
   bool mergeKubeconfig = false;  // and into the user's own, under a context of the cluster's name
-  std::string configDir;      // with koord-scheduler.yaml and koord-descheduler.yaml
+  std::string configDir;         // with koord-scheduler.yaml and koord-descheduler.yaml
   std::string runtime = "process";
   std::string images;            // a file or folder to import; "" = none
   std::string containerdSocket;  // "" = a containerd of our own

@@ -37,12 +37,12 @@ class PausableExecutor final : public Executor {
 
   Executor& base_;
   bool paused_ = false;
-  SteadyTime pausedAt_{};   // of the base
-  Duration skipped_{};      // the length of all pauses so far
+  SteadyTime pausedAt_{};  // of the base
+  Duration skipped_{};     // the length of all pauses so far
   std::deque<Callback> held_;
-  TimerQueue timers_;       // on this clock
-  TimerId timer_ = 0;       // of the base, for the next one of timers_
-  SteadyTime armedFor_{};   // on this clock
+  TimerQueue timers_;      // on this clock
+  TimerId timer_ = 0;      // of the base, for the next one of timers_
+  SteadyTime armedFor_{};  // on this clock
 };
 
 }  // namespace koord::cluster

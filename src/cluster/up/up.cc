@@ -29,10 +29,11 @@ int runUp(const UpOptions& options, const std::string& program) {
     std::fprintf(stderr, "koordctl: %s\n", error.message.c_str());
     return 1;
   };
-  auto data = options.inMemory
-                  ? DataDir::temporary()
-                  : DataDir::open(options.dataDir.empty() ? dataDirOf(options.name) : options.dataDir);
+  auto data = options.inMemory ? DataDir::temporary()
+                               : DataDir::open(options.dataDir.empty() ? dataDirOf(options.name)
+                                                                       : options.dataDir);
   if (!data) return refuse(data.error());
+  if (auto whole = checkRestored(data->path()); !whole) return refuse(whole.error());
   log::setup(
       {.program = "koordctl", .verbosity = options.verbosity, .file = data->log("koordctl")});
 

@@ -1,6 +1,7 @@
 #include "koordctl/clusters/cluster_list.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -25,13 +26,18 @@ ClusterLine lineOf(const std::string& name) {
   line.name = name;
   line.dataDir = cluster::dataDirOf(name);
   if (cluster::runningProcess(line.dataDir) == 0) {
-    line.state = "stopped";
+    const auto whole = cluster::checkRestored(line.dataDir);
+    line.state = whole ? "stopped" : "incomplete";
+    if (!whole) line.problem = whole.error().message;
     return line;
   }
-  const auto status = cluster::askCluster(line.dataDir, "GET", "/status");
+  const bool cluster = ::access((line.dataDir + "/control.sock").c_str(), F_OK) == 0;
+  const auto status =
+      cluster ? cluster::askCluster(line.dataDir, "GET", "/status") : fail(ErrorCode::NotFound, "");
   if (!status) {
-    line.state = status.error().code == ErrorCode::NotFound ? "stopped" : "running";
-    if (line.state == "running") line.problem = status.error().message;
+    // A cluster that starts, a restore, or 'koordctl join'.
+    line.state = cluster ? "running" : "busy";
+    line.problem = status.error().message;
     return line;
   }
   line.state = textAt(*status, "state");

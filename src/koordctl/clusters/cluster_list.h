@@ -11,8 +11,9 @@ namespace koord::koordctl {
 struct ClusterLine {
   std::string name;
   std::string dataDir;
-  // running, paused, changing (starts, pauses or continues), stopped; "running" with a problem if
-  // its control socket does not answer.
+  // running, paused, changing (starts, pauses or continues), stopped, incomplete (its restore was
+  // interrupted), or busy (the process on the folder starts, restores, or is 'koordctl join').
+  // "running" with a problem if its control socket does not respond.
   std::string state;
   std::string problem;
   std::string server;      // "" unless it runs

@@ -35,7 +35,8 @@ int ask(const ClustersFlags& flags, const char* path) {
   log::setup({.program = "koordctl"});
   const auto folder = folderOf(flags);
   const auto reply = cluster::askCluster(folder, "POST", path);
-  return reply ? 0 : refuse(Error(reply.error()).within(flags.dataDir.empty() ? flags.name : folder));
+  return reply ? 0
+               : refuse(Error(reply.error()).within(flags.dataDir.empty() ? flags.name : folder));
 }
 
 // Asks a 'koordctl up' to stop, and waits for its end.
@@ -122,11 +123,11 @@ void addClustersCommands(flags::Commands& commands, ClustersFlags& flags) {
     return runDelete(names);
   };
 
-  auto& pausing = commands.add("pause", "Let a cluster rest: it takes no CPU and no changes");
+  auto& pausing = commands.add("pause", "Stop all work of a cluster and refuse changes");
   pausing.details =
-      "The components end, pods of the host node freeze, and simulated nodes and controllers stand\n"
-      "still. The API server still answers reads; writes get 503. 'koordctl resume' continues\n"
-      "where the cluster was.";
+      "The components end, processes of pods on the host node freeze, and simulated nodes and\n"
+      "controllers stop. The API server replies to reads; writes get 503. 'koordctl resume'\n"
+      "continues the cluster. A pause ends with the cluster.";
   addClusterFlags(pausing.flags, flags.name, flags.dataDir);
   pausing.run = [&](const Arguments&) { return ask(flags, "/pause"); };
 

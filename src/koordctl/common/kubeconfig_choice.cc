@@ -41,7 +41,7 @@ std::string howToStart(const std::string& file) {
                                                          : "koordctl up --data-dir " + folder;
 }
 
-// The kubeconfig of the default cluster, else of the only other one that runs; "" if there is none.
+// The kubeconfig of the default cluster, else of the only other cluster that runs; "" if none does.
 std::string ownKubeconfig() {
   std::vector<std::string> files;
   for (const auto& name : cluster::clusterNames()) {
@@ -76,7 +76,8 @@ std::vector<std::string> dataDirsOf(const KubeconfigChoice& choice) {
   if (!config) return folders;
   for (const auto& name : cluster::clusterNames()) {
     const auto folder = cluster::dataDirOf(name);
-    if (cluster::componentUrl(folder, cluster::kServer) == config->server) folders.push_back(folder);
+    if (cluster::componentUrl(folder, cluster::kServer) == config->server)
+      folders.push_back(folder);
   }
   return folders;
 }

@@ -9,7 +9,8 @@
 namespace koord::koordctl {
 
 void addCompletionCommand(flags::Commands& commands) {
-  auto& completion = commands.add("completion", "Print a script that completes commands in a shell");
+  auto& completion =
+      commands.add("completion", "Print a script that completes commands in a shell");
   completion.arguments = "bash|zsh|fish";
   completion.details =
       "  bash  source <(koordctl completion bash)     in ~/.bashrc\n"

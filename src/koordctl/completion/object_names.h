@@ -9,9 +9,9 @@
 
 namespace koord::koordctl {
 
-// The names of a kind in the cluster of the kubeconfig ("" = the usual rules), at most 500. Of kinds
-// in namespaces "NAMESPACE/NAME", or NAME if the namespace is given. Nothing if the cluster does
-// not answer within two seconds: a shell waits for it.
+// The names of a kind in the cluster of the kubeconfig ("" = the usual rules), at most 500. Kinds
+// in namespaces have the form NAMESPACE/NAME, or NAME if the namespace is given. Empty if the
+// cluster does not respond within two seconds: a shell waits for it.
 flags::Completion objectNames(const std::string& kubeconfig, const api::ResourceType& type,
                               const std::string& namespace_ = "");
 

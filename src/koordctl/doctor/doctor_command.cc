@@ -215,9 +215,7 @@ void addExaminations(flags::Commands& commands, std::string& kubeconfig) {
     command.flags.text(
         "kubeconfig", kubeconfig,
         "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
-    command.run = [&kubeconfig, which](const auto&) {
-      return runExamination(which, kubeconfig);
-    };
+    command.run = [&kubeconfig, which](const auto&) { return runExamination(which, kubeconfig); };
   };
   add("preflight", "Check whether Koordinator can be installed in a cluster",
       Examination::Preflight);
@@ -229,8 +227,7 @@ void addExaminations(flags::Commands& commands, std::string& kubeconfig) {
 void addDoctorCommands(flags::Commands& commands, std::string& kubeconfig,
                        const std::string& program) {
   addExaminations(commands, kubeconfig);
-  auto& node =
-      commands.add("doctor node", "Check which features of koordlet work on this machine");
+  auto& node = commands.add("doctor node", "Check which features of koordlet work on this machine");
   node.flags.text("kubeconfig", kubeconfig,
                   "kubeconfig whose permissions are checked; default: $KUBECONFIG, the pod's own, "
                   "~/.kube/config");

@@ -30,7 +30,8 @@ bool hasNamespace(About about) {
 }
 
 // Names of the subject; the first argument only.
-flags::Completion namesFor(const ExplainOptions& options, const Explained& row, const Arguments& given) {
+flags::Completion namesFor(const ExplainOptions& options, const Explained& row,
+                           const Arguments& given) {
   if (!given.empty()) return {};
   // With a namespace a migration is named by its pod.
   const bool pods = row.about == About::Migration && !options.namespace_.empty();
@@ -99,23 +100,25 @@ int run(const flags::Commands& commands, ExplainFlags& flags, const Explained& r
 void addExplainCommands(flags::Commands& commands, ExplainFlags& flags) {
   auto& options = flags.options;
   for (const Explained& row :
-       {Explained{About::Pod, "pod", "[POD]", "Explain why a pod is on its node, or why it is pending",
-            api::Pod::kType},
+       {Explained{About::Pod, "pod", "[POD]",
+                  "Explain why a pod is on its node, or why it is pending", api::Pod::kType},
         Explained{About::Gang, "gang", "[NAMESPACE/]NAME", "Explain the state of a gang's pods",
-            api::PodGroup::kType},
-        Explained{About::Quota, "quota", "NAME", "Explain what a quota may use, what it uses, and why",
-            api::ElasticQuota::kType},
+                  api::PodGroup::kType},
+        Explained{About::Quota, "quota", "NAME",
+                  "Explain what a quota may use, what it uses, and why", api::ElasticQuota::kType},
         Explained{About::Reservation, "reservation", "NAME",
-            "Explain what a reservation holds, and for which pods", api::Reservation::kType},
-        Explained{About::Node, "node", "NAME",
+                  "Explain what a reservation holds, and for which pods", api::Reservation::kType},
+        Explained{
+            About::Node, "node", "NAME",
             "Explain how a node's batch and mid resources are computed; show its CPUs and their "
             "pods",
             api::Node::kType},
         Explained{About::Migration, "migration", "JOB|NAMESPACE/POD",
-            "Explain where a pod is migrated to, why, and the progress", api::PodMigrationJob::kType},
+                  "Explain where a pod is migrated to, why, and the progress",
+                  api::PodMigrationJob::kType},
         Explained{About::Recommendation, "recommendation", "[NAMESPACE/]NAME",
-            "Explain how much the containers of a workload need, and from which samples",
-            api::Recommendation::kType}}) {
+                  "Explain how much the containers of a workload need, and from which samples",
+                  api::Recommendation::kType}}) {
     auto& command = add(commands, flags, row);
     if (row.about == About::Node || row.about == About::Recommendation)
       command.flags.text(
@@ -125,9 +128,11 @@ void addExplainCommands(flags::Commands& commands, ExplainFlags& flags) {
     if (row.about == About::Pod) {
       command.details =
           "POD is NAMESPACE/NAME, or NAME in the namespace of --namespace.\n"
-          "  koordctl explain pod shop/web-0      which plugin rejects which nodes, what would make "
+          "  koordctl explain pod shop/web-0      which plugin rejects which nodes, what would "
+          "make "
           "it fit,\n"
-          "                                       and the state of its gang, quota and reservations\n"
+          "                                       and the state of its gang, quota and "
+          "reservations\n"
           "  koordctl explain pod -f web.yaml     the same for the pod of a manifest, without "
           "creating it;\n"
           "                                       - is standard input";

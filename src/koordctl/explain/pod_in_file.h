@@ -10,8 +10,8 @@
 
 namespace koord::koordctl {
 
-// Uses the first document with a pod. The result has a name and a namespace (`namespace_` if none is
-// given in the file).
+// Uses the first document with a pod. The result has a name and a namespace: `namespace_` if the
+// file has none.
 Result<json::value> podInFile(std::string_view yaml, const std::string& namespace_ = "default");
 
 }  // namespace koord::koordctl

@@ -26,8 +26,8 @@ namespace {
 constexpr std::chrono::minutes kSaveLimit{30};
 
 Result<cluster::ImageStore> storeOf(const ImageOptions& options) {
-  const std::string data =
-      options.dataDir.empty() ? cluster::dataDirOf(options.name) : fs::absolute(options.dataDir).string();
+  const std::string data = options.dataDir.empty() ? cluster::dataDirOf(options.name)
+                                                   : fs::absolute(options.dataDir).string();
   cluster::ImageStore store{options.containerdSocket.empty() ? cluster::containerdSocketOf(data)
                                                              : options.containerdSocket,
                             cluster::loadedImagesFile(data)};

@@ -9,8 +9,7 @@ namespace koord::koordctl {
 
 namespace {
 
-void addJoin(flags::Commands& commands, cluster::JoinOptions& options,
-             const std::string& program) {
+void addJoin(flags::Commands& commands, cluster::JoinOptions& options, const std::string& program) {
   options.evictionHard = cluster::UpOptions{}.evictionHard;
   auto& join = commands.add("join", "Make this machine a node of a cluster on another machine");
   join.arguments = "[INVITATION]";

@@ -143,10 +143,12 @@ Result<cluster::SnapshotCounts> restore(const std::string& file, const std::stri
                   fmt::format("{}: there is a cluster already: give another name, or delete it "
                               "first with 'koordctl delete'",
                               full));
-    const std::string folder = data->file("restoring");
+    const std::string folder = data->file(cluster::kRestoring);
     constexpr int kAll = std::numeric_limits<int>::max();
-    // Of a koordctl that was killed.
-    if (auto removed = removeFolder(folder, kAll); !removed) return fail(removed.error());
+    // Of a koordctl that was killed, which may have moved some parts already.
+    if (::access(folder.c_str(), F_OK) == 0)
+      for (const auto& left : {full + "/pki", full + "/volumes", folder})
+        if (auto removed = removeFolder(left, kAll); !removed) return fail(removed.error());
     if (auto made = makeDirs(folder); !made) return fail(std::move(made.error()));
     counts = extract(file, folder, full);
     if (counts)

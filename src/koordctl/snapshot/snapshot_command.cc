@@ -27,8 +27,8 @@ int report(const Result<cluster::SnapshotCounts>& done, const std::string& what,
     return 1;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-  std::puts(fmt::format("{}: {} objects and {} files in {:.2f} s", what, done->objects,
-                        done->files, took.count())
+  std::puts(fmt::format("{}: {} objects and {} files in {:.2f} s", what, done->objects, done->files,
+                        took.count())
                 .c_str());
   return 0;
 }
@@ -38,8 +38,8 @@ int runSnapshot(const SnapshotFlags& flags, const std::string& file) {
   const auto begun = std::chrono::steady_clock::now();
   cluster::SnapshotHeader header;
   header.program = flags.program;
-  header.createdAt = formatTime(std::chrono::floor<std::chrono::seconds>(
-      std::chrono::system_clock::now()));
+  header.createdAt =
+      formatTime(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
   const bool support = flags.support || !flags.kubeconfig.empty();
   const auto done = support ? takeSupport(flags.kubeconfig, file, std::move(header))
                             : takeComplete(folderOf(flags), file, std::move(header));
@@ -56,12 +56,12 @@ int runRestore(const SnapshotFlags& flags, const std::string& file) {
   if (status != 0) return status;
   const bool isDefault = flags.name == cluster::kDefaultCluster && flags.dataDir.empty();
   std::puts(fmt::format("start it with: koordctl up{}{}",
-                        isDefault                ? ""
+                        isDefault               ? ""
                         : flags.dataDir.empty() ? " --name "
-                                                 : " --data-dir ",
-                        isDefault                ? ""
+                                                : " --data-dir ",
+                        isDefault               ? ""
                         : flags.dataDir.empty() ? flags.name
-                                                 : flags.dataDir)
+                                                : flags.dataDir)
                 .c_str());
   return 0;
 }
@@ -73,7 +73,8 @@ void addSnapshotCommands(flags::Commands& commands, SnapshotFlags& flags) {
   snapshot.arguments = "FILE";
   snapshot.details =
       "  koordctl snapshot a.snap --name a          all of a cluster of 'koordctl up': objects,\n"
-      "                                             Secrets, keys, volumes; whether it runs or not\n"
+      "                                             Secrets, keys, volumes; whether it runs or "
+      "not\n"
       "  koordctl snapshot case.snap --support      the objects of any cluster, without Secrets\n"
       "The file is a tar archive compressed with zstd, for its owner only. Keep a complete one as\n"
       "you keep a key: it has those of the cluster.";
@@ -92,7 +93,8 @@ void addSnapshotCommands(flags::Commands& commands, SnapshotFlags& flags) {
   restoring.arguments = "FILE";
   restoring.details =
       "  koordctl restore a.snap --name b && koordctl up --name b\n"
-      "The new cluster has the objects, keys and volumes of the old one: kubeconfigs differ in the\n"
+      "The new cluster has the objects, keys and volumes of the old one: kubeconfigs differ in "
+      "the\n"
       "address only. Pods of the host node start again.";
   addClusterFlags(restoring.flags, flags.name, flags.dataDir);
   restoring.run = [&](const std::vector<std::string>& files) {

@@ -7,6 +7,7 @@
 #include "cluster/up/clusters.h"
 #include "cluster/up/control.h"
 #include "cluster/up/data_dir.h"
+#include "cluster/up/object_copy.h"
 #include "koordctl/snapshot/take.h"
 
 namespace koord::koordctl {
@@ -25,7 +26,7 @@ Result<apiserver::StoredState> loadRunning(const std::string& dataDir) {
   if (!reply) return fail(reply.error());
   const std::string copy(textAt(*reply, "file"));
   auto state = load(copy);
-  for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((copy + suffix).c_str());
+  cluster::removeCopy(copy);
   return state;
 }
 
@@ -41,6 +42,8 @@ Result<cluster::SnapshotCounts> takeComplete(const std::string& dataDir, const s
       return fail(ErrorCode::NotFound, dataDir + ": there is no cluster: 'koordctl ls' shows all");
     auto data = cluster::DataDir::open(dataDir);
     if (!data) return fail(std::move(data.error()));
+    if (auto whole = cluster::checkRestored(data->path()); !whole)
+      return fail(std::move(whole.error()));
     held.emplace(*std::move(data));
   }
   auto state = runs ? loadRunning(dataDir) : load(database);

@@ -45,8 +45,8 @@ void strip(json::object& object, const Kind& kind) {
   auto* metadata = object["metadata"].if_object();
   if (!metadata) return;
   metadata->erase("managedFields");
-  auto* annotations = metadata->contains("annotations") ? (*metadata)["annotations"].if_object()
-                                                        : nullptr;
+  auto* annotations =
+      metadata->contains("annotations") ? (*metadata)["annotations"].if_object() : nullptr;
   if (annotations) annotations->erase("kubectl.kubernetes.io/last-applied-configuration");
 }
 
@@ -75,7 +75,7 @@ class Taker {
                                       added.error().code == ErrorCode::MethodNotAllowed);
       if (!added && !skipped) co_return fail(std::move(added.error()).within(kind.table()));
       if (skipped)
-        std::fprintf(stderr, "koordctl: left out %s: %s\n", kind.table().c_str(),
+        std::fprintf(stderr, "koordctl: skipped %s: %s\n", kind.table().c_str(),
                      added.error().message.c_str());
     }
     if (auto finished = writer_->finish(); !finished) co_return fail(std::move(finished.error()));
@@ -99,7 +99,7 @@ class Taker {
       auto answer = co_await reading;
       auto resources = answer ? parseJson(*answer) : fail(std::move(answer.error()));
       if (!resources) {
-        std::fprintf(stderr, "koordctl: left out %s: %s\n", groupVersion.c_str(),
+        std::fprintf(stderr, "koordctl: skipped %s: %s\n", groupVersion.c_str(),
                      resources.error().message.c_str());
         continue;
       }

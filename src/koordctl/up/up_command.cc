@@ -18,6 +18,30 @@ Result<> isFolder(const std::string& path) {
   return fail(ErrorCode::Invalid, "the folder does not exist");
 }
 
+void addHostNodeFlags(flags::FlagSet& set, UpFlags& flags) {
+  auto& options = flags.options;
+  set.text("host-node", flags.hostNode,
+           "This machine as a node: auto (if possible, else log why not), on (or fail), off")
+      .oneOf({"auto", "on", "off"});
+  set.text("runtime", options.runtime,
+           "How the host node runs containers: process (runs the command on this machine's files "
+           "and ignores images), containerd, or auto (containerd if it is installed, otherwise "
+           "process)")
+      .oneOf({"process", "containerd", "auto"});
+  set.text("images", options.images,
+           "With containerd: an archive of images (docker save), or a folder of archives or of an "
+           "OCI layout, to load at start");
+  set.text("containerd-socket", options.containerdSocket,
+           "With --runtime=containerd: the socket of a running containerd; default: koordctl "
+           "starts its own, with an image of busybox-static");
+  set.boolean("runtime-proxy", options.runtimeProxy,
+              "With --runtime=containerd: koord-runtime-proxy in front of it, so that koordlet's "
+              "values apply before containers start");
+  set.text("eviction-hard", options.evictionHard,
+           "Thresholds of MemoryPressure, DiskPressure and PIDPressure of the host node, as "
+           "kubelet's flag; \"\" for none. They keep new pods away; running pods are not evicted");
+}
+
 void addUpFlags(flags::FlagSet& set, UpFlags& flags) {
   auto& options = flags.options;
   set.integer(
@@ -28,9 +52,6 @@ void addUpFlags(flags::FlagSet& set, UpFlags& flags) {
   set.text("node-shape", options.nodeShape,
            "File with the shapes of simulated nodes: CPUs, NUMA nodes, GPUs (deploy/node-shapes); "
            "default: 32 CPUs, 128Gi");
-  set.text("host-node", flags.hostNode,
-           "This machine as a node: auto (if possible, else log why not), on (or fail), off")
-      .oneOf({"auto", "on", "off"});
   set.list("components", options.components,
            "Programs to run beside the API server, comma-separated, or none");
   addClusterFlags(set, options.name, options.dataDir);
@@ -57,23 +78,7 @@ void addUpFlags(flags::FlagSet& set, UpFlags& flags) {
            "Folder of component configuration files: koord-scheduler.yaml and "
            "koord-descheduler.yaml are passed to these programs")
       .check([&options] { return isFolder(options.configDir); });
-  set.text("runtime", options.runtime,
-           "How the host node runs containers: process (runs the command on this machine's files "
-           "and ignores images), containerd, or auto (containerd if it is installed, otherwise "
-           "process)")
-      .oneOf({"process", "containerd", "auto"});
-  set.text("images", options.images,
-           "With containerd: an archive of images (docker save), or a folder of archives or of an "
-           "OCI layout, to load at start");
-  set.text("containerd-socket", options.containerdSocket,
-           "With --runtime=containerd: the socket of a running containerd; default: koordctl "
-           "starts its own, with an image of busybox-static");
-  set.boolean("runtime-proxy", options.runtimeProxy,
-              "With --runtime=containerd: koord-runtime-proxy in front of it, so that koordlet's "
-              "values apply before containers start");
-  set.text("eviction-hard", options.evictionHard,
-           "Thresholds of MemoryPressure, DiskPressure and PIDPressure of the host node, as "
-           "kubelet's flag; \"\" for none. They keep new pods away; running pods are not evicted");
+  addHostNodeFlags(set, flags);
   set.boolean("demo", options.demo, "Run the co-location demo (examples/colocation)");
   set.boolean("quiet", options.quiet,
               "No status; one line 'ready' on standard output when the API server responds and the "

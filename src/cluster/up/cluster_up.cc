@@ -159,7 +159,7 @@ Result<> ClusterUp::openFront() {
     front.audit = *std::move(audit);
   }
   front.writesRefused = [this]() -> std::optional<Error> {
-    if (life_ == Life::Running) return std::nullopt;
+    if (life_ == Life::Running || life_ == Life::Resuming) return std::nullopt;
     return Error{ErrorCode::Unavailable,
                  "the cluster is paused and refuses changes: 'koordctl resume' continues it"};
   };
@@ -284,7 +284,8 @@ Result<> ClusterUp::writeKubeconfigs() {
   auto written = write(kubeconfig_, kAdminUser, {"system:masters"});
   if (!written) return fail(std::move(written.error()).within("--kubeconfig"));
   if (!options_.mergeKubeconfig) return {};
-  auto merged = MergedKubeconfig::add(userKubeconfig(), kubeconfigs_.back().second, options_.name);
+  auto merged = MergedKubeconfig::add(userKubeconfig(), kubeconfigs_.back().second, options_.name,
+                                      data_.path());
   if (!merged) return fail(std::move(merged.error()).within("--merge-kubeconfig"));
   merged_ = *std::move(merged);
   return {};

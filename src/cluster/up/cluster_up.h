@@ -101,7 +101,7 @@ class ClusterUp {
   json::value qos_;
   SteadyTime qosAt_{};
   bool ready_ = false;
-  enum class Life { Running, Changing, Paused } life_ = Life::Running;
+  enum class Life { Running, Pausing, Paused, Resuming } life_ = Life::Running;
   std::optional<MergedKubeconfig> merged_;
   std::unique_ptr<LoopThread> copying_;  // null until the first copy of the objects
 

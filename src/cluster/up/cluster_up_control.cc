@@ -48,9 +48,9 @@ void ClusterUp::openControl(std::function<void()> onStop) {
 }
 
 json::value ClusterUp::controlStatus() const {
-  const char* state = life_ == Life::Paused                ? "paused"
-                      : life_ == Life::Changing || !ready_ ? "changing"
-                                                           : "running";
+  const char* state = life_ == Life::Paused              ? "paused"
+                      : life_ == Life::Running && ready_ ? "running"
+                                                         : "changing";
   const auto count = [this](const char* table) {
     return server_->store().table(table).entries().size();
   };
@@ -69,14 +69,15 @@ json::value ClusterUp::controlStatus() const {
 // connection or lease of theirs is late when the cluster continues.
 Task<Result<>> ClusterUp::pause() {
   if (life_ == Life::Paused) co_return Result<>{};
-  if (life_ == Life::Changing || !ready_)
-    co_return fail(ErrorCode::Conflict, "the cluster starts, pauses or continues just now");
-  life_ = Life::Changing;
+  if (life_ != Life::Running || !ready_)
+    co_return fail(ErrorCode::Conflict, "the cluster starts, pauses or continues: try again later");
+  life_ = Life::Pausing;
   auto stopping = actors_->supervisor.stopAll(kPauseGrace);
   co_await stopping;
   if (actors_->host)
     if (auto frozen = actors_->host->freeze(); !frozen) {
       continueActors();
+      life_ = Life::Running;
       actors_->supervisor.startAll();
       co_return fail(std::move(frozen.error()));
     }
@@ -91,14 +92,14 @@ void ClusterUp::continueActors() {
   if (actors_->host)
     if (auto thawed = actors_->host->thaw(); !thawed)
       log::error("continue the pods of the host node: {}", thawed.error().message);
-  life_ = Life::Running;
 }
 
 Task<Result<>> ClusterUp::resume() {
   if (life_ == Life::Running) co_return Result<>{};
-  if (life_ == Life::Changing)
-    co_return fail(ErrorCode::Conflict, "the cluster pauses or continues just now");
+  if (life_ != Life::Paused)
+    co_return fail(ErrorCode::Conflict, "the cluster pauses or continues: try again later");
   continueActors();
+  life_ = Life::Resuming;
   for (const auto& component : components_) {
     if (!component.lease) continue;
     auto forgetting = forgetLease(*component.lease);
@@ -107,6 +108,7 @@ Task<Result<>> ClusterUp::resume() {
   actors_->supervisor.startAll();
   auto waiting = untilReady();
   co_await waiting;
+  life_ = Life::Running;
   log::info("resumed");
   co_return Result<>{};
 }

@@ -82,6 +82,17 @@ TEST_F(ClusterFolderTest, ContainersOfAKilledKoordctlStay) {
   EXPECT_THAT(deleted.error().message, HasSubstr("containers/c1"));
 }
 
+TEST_F(ClusterFolderTest, AnInterruptedRestoreIsNotACluster) {
+  EXPECT_TRUE(checkRestored(folder));
+  fs::create_directories(folder + "/restoring");
+  const auto refused = checkRestored(folder);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("koordctl restore"));
+  // The database is the last part that a restore moves.
+  std::ofstream(folder + "/cluster.db") << "x";
+  EXPECT_TRUE(checkRestored(folder));
+}
+
 TEST_F(ClusterFolderTest, APortOfBeforeIsPreferredWhileItIsFree) {
   EXPECT_EQ(readPreferredListen(folder), "127.0.0.1:0");
   for (const char* damaged : {"", "nonsense", "127.0.0.1:99999", "0.0.0.0:80", "127.0.0.1:-1"}) {

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/yaml.h"
+#include "cluster/up/clusters.h"
 
 namespace koord::cluster {
 
@@ -100,20 +101,42 @@ std::string_view bodyName(std::string_view list) {
   return list.substr(0, list.size() - 1);
 }
 
-bool isMarked(const json::value& entry, std::string_view list) {
-  const auto* extensions = at(entry, bodyName(list), "extensions");
-  const auto* array = extensions ? extensions->if_array() : nullptr;
-  return array && std::ranges::any_of(*array, [](const json::value& extension) {
-           return textAt(extension, "name") == kMark;
-         });
+// The extension that koordctl gives a cluster: "dataDir", and "previous", the context that was
+// current before; nullptr for entries of others.
+json::value* markOf(json::value& cluster) {
+  auto* extensions =
+      find(cluster, "cluster") ? find(*find(cluster, "cluster"), "extensions") : nullptr;
+  if (auto* array = extensions ? extensions->if_array() : nullptr)
+    for (auto& extension : *array)
+      if (textAt(extension, "name") == kMark) return find(extension, "extension");
+  return nullptr;
+}
+
+json::value* markOf(json::value& config, const std::string& name) {
+  auto* cluster = entryOf(config, "clusters", name);
+  return cluster ? markOf(*cluster) : nullptr;
 }
 
 // A user has no extensions that kubectl keeps in all versions, so it is koordctl's with its
 // cluster.
-bool isOurs(json::value& config, std::string_view list, const std::string& name) {
-  const auto* cluster = entryOf(config, "clusters", name);
-  if (cluster && isMarked(*cluster, "clusters")) return true;
-  return !entryOf(config, list, name);
+Result<> checkOurs(json::value& config, const std::string& file, const std::string& name,
+                   const std::string& dataDir) {
+  if (const auto* mark = markOf(config, name)) {
+    const std::string other(textAt(*mark, "dataDir"));
+    if (other == dataDir || runningProcess(other) == 0) return {};
+    return fail(ErrorCode::Conflict,
+                fmt::format("kubeconfig {}: the context \"{}\" belongs to the cluster in {}, which "
+                            "runs: give this cluster a name with --name",
+                            file, name, other));
+  }
+  for (const auto list : kLists)
+    if (entryOf(config, list, name))
+      return fail(
+          ErrorCode::AlreadyExists,
+          fmt::format("kubeconfig {}: koordctl did not write its entry \"{}\" in {}: give the "
+                      "cluster another name",
+                      file, name, list));
+  return {};
 }
 
 void drop(json::value& config, const std::string& name) {
@@ -127,16 +150,28 @@ void drop(json::value& config, const std::string& name) {
   }
 }
 
-Result<> removeFrom(const std::string& file, const std::string& name, const std::string& previous) {
+// Clusters that were added later return to `previous` instead of the context that goes.
+void replacePrevious(json::value& config, const std::string& name, const std::string& previous) {
+  auto* clusters = listOf(config, "clusters");
+  if (!clusters) return;
+  for (auto& cluster : *clusters)
+    if (auto* mark = markOf(cluster); mark && textAt(*mark, "previous") == name)
+      find(*mark, "previous")->emplace_string() = previous;
+}
+
+// `dataDir`: "" = whatever the entries say.
+Result<> removeFrom(const std::string& file, const std::string& name, const std::string& dataDir) {
   std::error_code failed;
   if (!fs::exists(file, failed)) return {};
   const auto lock = Lock::take(file);
   if (!lock) return fail(lock.error());
   auto config = read(file);
   if (!config) return fail(std::move(config.error()));
-  const auto* cluster = entryOf(*config, "clusters", name);
-  if (!cluster || !isMarked(*cluster, "clusters")) return {};
+  const auto* mark = markOf(*config, name);
+  if (!mark || (!dataDir.empty() && textAt(*mark, "dataDir") != dataDir)) return {};
+  const std::string previous(textAt(*mark, "previous"));
   drop(*config, name);
+  replacePrevious(*config, name, previous);
   if (textAt(*config, "current-context") == name)
     config->get_object()["current-context"] =
         entryOf(*config, "contexts", previous) ? previous : "";
@@ -158,7 +193,8 @@ std::string userKubeconfig() {
 
 Result<MergedKubeconfig> MergedKubeconfig::add(const std::string& file,
                                                const std::string& kubeconfig,
-                                               const std::string& name) {
+                                               const std::string& name,
+                                               const std::string& dataDir) {
   const std::string folder = fs::absolute(file).parent_path();
   if (auto made = makeDirs(folder); !made) return fail(std::move(made.error()));
   const auto lock = Lock::take(file);
@@ -167,15 +203,15 @@ Result<MergedKubeconfig> MergedKubeconfig::add(const std::string& file,
   if (!config) return fail(std::move(config.error()));
   auto own = parseYaml(kubeconfig);
   if (!own) return fail(std::move(own.error()));
-  for (const auto list : kLists)
-    if (!isOurs(*config, list, name))
-      return fail(ErrorCode::AlreadyExists,
-                  fmt::format("kubeconfig {}: its entry \"{}\" in {} is not koordctl's: give the "
-                              "cluster another name",
-                              file, name, list));
+  if (auto ours = checkOurs(*config, file, name, dataDir); !ours)
+    return fail(std::move(ours.error()));
+  std::string previous(textAt(*config, "current-context"));
+  // A koordctl that was killed left its context as the current one.
+  if (const auto* mark = markOf(*config, name); previous == name)
+    previous = mark ? std::string(textAt(*mark, "previous")) : std::string();
   drop(*config, name);
-  const json::value mark =
-      json::array{json::object{{"name", kMark}, {"extension", json::object{{"cluster", name}}}}};
+  const json::value mark = json::array{json::object{
+      {"name", kMark}, {"extension", json::object{{"dataDir", dataDir}, {"previous", previous}}}}};
   for (const auto list : kLists) {
     auto* entries = listOf(*own, list);
     if (!entries || entries->size() != 1)
@@ -190,14 +226,13 @@ Result<MergedKubeconfig> MergedKubeconfig::add(const std::string& file,
     if (!into.is_array()) into = json::array();
     into.get_array().push_back(std::move(entry));
   }
-  std::string previous(textAt(*config, "current-context"));
   config->get_object()["current-context"] = name;
   if (auto written = write(file, *config); !written) return fail(std::move(written.error()));
-  return MergedKubeconfig(file, name, previous == name ? std::string() : std::move(previous));
+  return MergedKubeconfig(file, name, dataDir);
 }
 
 Result<> MergedKubeconfig::remove() const {
-  return removeFrom(file_, name_, previous_);
+  return removeFrom(file_, name_, dataDir_);
 }
 
 Result<> removeMerged(const std::string& file, const std::string& name) {

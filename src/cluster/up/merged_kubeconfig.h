@@ -16,23 +16,23 @@ std::string userKubeconfig();
 class MergedKubeconfig {
  public:
   // Adds the entries of `kubeconfig`, which has one cluster, user and context. Creates the file if
-  // there is none. AlreadyExists if the file has entries of that name that koordctl did not write.
-  // Errors name the file.
+  // there is none. AlreadyExists if the file has entries of that name that koordctl did not write;
+  // Conflict if they are of a cluster that runs on another data folder. Errors name the file.
   static Result<MergedKubeconfig> add(const std::string& file, const std::string& kubeconfig,
-                                      const std::string& name);
+                                      const std::string& name, const std::string& dataDir);
 
-  // Removes them, if they are koordctl's; current-context is again what it was, if it still names
-  // this cluster.
+  // Removes them, unless another cluster has replaced them. The current context is again the one
+  // before, if it still names this cluster.
   Result<> remove() const;
   const std::string& file() const { return file_; }
 
  private:
-  MergedKubeconfig(std::string file, std::string name, std::string previous)
-      : file_(std::move(file)), name_(std::move(name)), previous_(std::move(previous)) {}
+  MergedKubeconfig(std::string file, std::string name, std::string dataDir)
+      : file_(std::move(file)), name_(std::move(name)), dataDir_(std::move(dataDir)) {}
 
   std::string file_;
   std::string name_;
-  std::string previous_;  // current-context before
+  std::string dataDir_;
 };
 
 // Removes the entries of a cluster whose koordctl could not, because it was killed.

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/yaml.h"
+#include "cluster/up/data_dir.h"
 
 namespace koord::cluster {
 namespace {
@@ -56,7 +57,7 @@ class MergedKubeconfigTest : public testing::Test {
 };
 
 TEST_F(MergedKubeconfigTest, AFileIsMadeForItsOwnerOnly) {
-  auto merged = MergedKubeconfig::add(file, kOwn, "a");
+  auto merged = MergedKubeconfig::add(file, kOwn, "a", folder);
   ASSERT_TRUE(merged) << merged.error().message;
   EXPECT_EQ(mode(), 0600U);
   EXPECT_EQ(textAt(content(), "current-context"), "a");
@@ -70,7 +71,7 @@ TEST_F(MergedKubeconfigTest, EverythingElseStaysAndComesBack) {
   write(kOther);
   ::chmod(file.c_str(), 0640);
   const json::value before = content();
-  auto merged = MergedKubeconfig::add(file, kOwn, "a");
+  auto merged = MergedKubeconfig::add(file, kOwn, "a", folder);
   ASSERT_TRUE(merged) << merged.error().message;
   EXPECT_EQ(find(content(), "clusters")->get_array().size(), 2U);
   EXPECT_EQ(textAt(content(), "current-context"), "a");
@@ -81,7 +82,7 @@ TEST_F(MergedKubeconfigTest, EverythingElseStaysAndComesBack) {
 
 TEST_F(MergedKubeconfigTest, TheChoiceOfTheUserMeanwhileStays) {
   write(kOther);
-  auto merged = MergedKubeconfig::add(file, kOwn, "a");
+  auto merged = MergedKubeconfig::add(file, kOwn, "a", folder);
   auto text = readFile(file).value();
   const std::string current = "current-context: a";
   text.replace(text.find(current), current.size(), "current-context: work");
@@ -92,8 +93,8 @@ TEST_F(MergedKubeconfigTest, TheChoiceOfTheUserMeanwhileStays) {
 
 TEST_F(MergedKubeconfigTest, WhatAKilledKoordctlLeftIsReplaced) {
   write(kOther);
-  ASSERT_TRUE(MergedKubeconfig::add(file, kOwn, "a"));
-  auto again = MergedKubeconfig::add(file, kOwn, "a");
+  ASSERT_TRUE(MergedKubeconfig::add(file, kOwn, "a", folder));
+  auto again = MergedKubeconfig::add(file, kOwn, "a", folder);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(find(content(), "clusters")->get_array().size(), 2U);
   ASSERT_TRUE(removeMerged(file, "a"));
@@ -101,10 +102,48 @@ TEST_F(MergedKubeconfigTest, WhatAKilledKoordctlLeftIsReplaced) {
   EXPECT_EQ(find(content(), "users")->get_array().size(), 1U);
 }
 
+TEST_F(MergedKubeconfigTest, TheContextBeforeIsBackAfterAKill) {
+  write(kOther);
+  ASSERT_TRUE(MergedKubeconfig::add(file, kOwn, "a", folder));
+  auto again = MergedKubeconfig::add(file, kOwn, "a", folder);
+  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_TRUE(again->remove());
+  EXPECT_EQ(textAt(content(), "current-context"), "work");
+}
+
+TEST_F(MergedKubeconfigTest, TheContextBeforeIsBackInWhateverOrderClustersStop) {
+  write(kOther);
+  auto a = MergedKubeconfig::add(file, kOwn, "a", folder + "/a");
+  auto b = MergedKubeconfig::add(file, kOwn, "b", folder + "/b");
+  ASSERT_TRUE(a && b);
+  ASSERT_TRUE(a->remove());
+  EXPECT_EQ(textAt(content(), "current-context"), "b");
+  ASSERT_TRUE(b->remove());
+  EXPECT_EQ(textAt(content(), "current-context"), "work");
+}
+
+TEST_F(MergedKubeconfigTest, ARunningClusterKeepsItsContext) {
+  const auto running = DataDir::open(folder + "/running");
+  ASSERT_TRUE(running);
+  auto merged = MergedKubeconfig::add(file, kOwn, "a", running->path());
+  ASSERT_TRUE(merged) << merged.error().message;
+  const auto refused = MergedKubeconfig::add(file, kOwn, "a", folder + "/other");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr(running->path()));
+}
+
+TEST_F(MergedKubeconfigTest, TheContextOfAnotherClusterStays) {
+  auto stopped = MergedKubeconfig::add(file, kOwn, "a", folder + "/stopped");
+  auto other = MergedKubeconfig::add(file, kOwn, "a", folder + "/other");
+  ASSERT_TRUE(stopped && other);
+  ASSERT_TRUE(stopped->remove());
+  EXPECT_EQ(textAt(content(), "current-context"), "a");
+}
+
 TEST_F(MergedKubeconfigTest, EntriesOfOthersAreNotTouched) {
   write(kOther);
   const auto before = readFile(file).value();
-  const auto merged = MergedKubeconfig::add(file, kOwn, "work");
+  const auto merged = MergedKubeconfig::add(file, kOwn, "work", folder);
   ASSERT_FALSE(merged);
   EXPECT_THAT(merged.error().message, HasSubstr(file));
   EXPECT_THAT(merged.error().message, HasSubstr("\"work\""));
@@ -115,7 +154,7 @@ TEST_F(MergedKubeconfigTest, EntriesOfOthersAreNotTouched) {
 
 TEST_F(MergedKubeconfigTest, ADamagedFileIsNamedAndStays) {
   write("clusters: [");
-  const auto merged = MergedKubeconfig::add(file, kOwn, "a");
+  const auto merged = MergedKubeconfig::add(file, kOwn, "a", folder);
   ASSERT_FALSE(merged);
   EXPECT_THAT(merged.error().message, HasSubstr("kubeconfig " + file));
   EXPECT_EQ(readFile(file).value(), "clusters: [");
@@ -125,7 +164,7 @@ TEST_F(MergedKubeconfigTest, ALinkStaysALink) {
   std::filesystem::create_directories(folder + "/kube");
   std::ofstream(folder + "/real") << kOther;
   std::filesystem::create_symlink(folder + "/real", file);
-  auto merged = MergedKubeconfig::add(file, kOwn, "a");
+  auto merged = MergedKubeconfig::add(file, kOwn, "a", folder);
   ASSERT_TRUE(merged) << merged.error().message;
   EXPECT_TRUE(std::filesystem::is_symlink(file));
   EXPECT_THAT(readFile(folder + "/real").value(), HasSubstr("current-context: a"));

@@ -12,7 +12,7 @@ packages=(
   prometheus-cpp-dev libre2-dev libabsl-dev libmnl-dev libnftnl-dev libnftables-dev
   libgrpc++-dev libnghttp2-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libjemalloc-dev
   # tests
-  libgtest-dev libgmock-dev python3 nghttp2-server clang-format-19
+  libgtest-dev libgmock-dev python3 nghttp2-server clang-format-19 zstd zsh fish
 )
 # The optional runtime of the host node, and the image that it starts.
 runtime=(containerd runc busybox-static)

@@ -9,90 +9,15 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import tarfile
-import tempfile
 import time
 
-from waiting import SKIP, Failure, check, wait_until
+from cluster_home import Connection, config_map, cpu_of, run_parts
+from shell_session import Shell, wrapper
+from waiting import SKIP, check, wait_until
 
 CONFIG_MAPS = 10000
-
-
-class Home:
-    """A home folder, so that clusters and kubeconfigs are those of this test."""
-
-    def __init__(self, programs, folder, user):
-        self.koordctl = os.path.join(programs, "koordctl")
-        self.folder = folder
-        self.user = user
-        self.running = {}
-        self.environment = {**os.environ, "HOME": folder}
-        self.environment.pop("KUBECONFIG", None)
-
-    def spawn(self, *arguments, **more):
-        return subprocess.Popen([self.koordctl, *arguments], env=self.environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
-                                user=self.user, **more)
-
-    def run(self, *arguments, status=0, stdin=None):
-        run = subprocess.run([self.koordctl, *arguments], env=self.environment, text=True, input=stdin,
-                             capture_output=True, cwd=self.folder, timeout=120, check=False, user=self.user)
-        check(run.returncode == status,
-              f"koordctl {' '.join(arguments)}: status {run.returncode}, not {status}: {run.stdout}{run.stderr}")
-        return run.stdout + run.stderr
-
-    def up(self, name, *more):
-        process = self.spawn("up", "--quiet", "--name", name, "--host-node=off", *more)
-        self.running[name] = process
-        line = process.stdout.readline()
-        check(line == "ready\n", f"koordctl up --name {name}: {line!r}")
-        return process
-
-    def down(self, name):
-        process = self.running.pop(name)
-        process.send_signal(signal.SIGTERM)
-        check(process.wait(timeout=30) == 0, f"{name} ended with {process.returncode}")
-
-    def data(self, name):
-        return os.path.join(self.folder, ".local/share/koordctl/clusters", name)
-
-    def kubectl(self, *arguments, name=None, stdin=None, fails=False):
-        which = ["--kubeconfig", self.data(name) + "/kubeconfig"] if name else []
-        run = subprocess.run(["kubectl", *which, *arguments], env=self.environment, input=stdin, text=True,
-                             capture_output=True, timeout=120, check=False, user=self.user)
-        if fails:
-            check(run.returncode != 0, f"kubectl {arguments} should have failed: {run.stdout}")
-            return run.stderr
-        check(run.returncode == 0, f"kubectl {' '.join(arguments)}: {run.stderr}")
-        return run.stdout
-
-    def states(self):
-        clusters = json.loads(self.run("ls", "-o", "json"))["clusters"]
-        return {cluster["name"]: cluster for cluster in clusters}
-
-    def end(self):
-        for process in self.running.values():
-            process.kill()
-            process.wait()
-
-
-def cpu_of(pid):
-    """CPU seconds of a process and of its children that run."""
-    total = 0
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            with open(f"/proc/{entry}/stat", encoding="utf-8") as file:
-                fields = file.read().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(entry) == pid or int(fields[1]) == pid:
-            total += int(fields[11]) + int(fields[12])
-    return total / os.sysconf("SC_CLK_TCK")
 
 
 def several_at_once(home):
@@ -154,11 +79,11 @@ def objects_of(home, name):
 
 
 def snapshot_and_restore(home):
-    many = {"apiVersion": "v1", "kind": "List", "items": [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"m{i}", "namespace": "default"},
-         "data": {"value": "x" * 500 + str(i)}} for i in range(CONFIG_MAPS)]}
+    many = [config_map(f"m{i}", {"value": "x" * 500 + str(i)}) for i in range(CONFIG_MAPS)]
     home.kubectl("create", "secret", "generic", "hidden", "--from-literal=word=tops3cret", name="a")
-    load(home, "a", many["items"])
+    connection = Connection(home, "a")
+    for item in many:
+        connection.create(item)
     before = objects_of(home, "a")
     check(len(before) > CONFIG_MAPS, f"{len(before)} objects")
     begun = time.monotonic()
@@ -182,43 +107,6 @@ def snapshot_and_restore(home):
     home.run("snapshot", "stopped.snap", "--name", "c")
     check("there is no cluster" in home.run("snapshot", "x.snap", "--name", "never", status=1), "never")
     check(not os.path.exists(home.data("never")), "a folder was made for nothing")
-    damaged(home)
-
-
-def load(home, name, items):
-    """Many objects at once; kubectl create takes a minute for ten thousand."""
-    import ssl
-    import base64
-    import http.client
-    config = json.loads(home.kubectl("config", "view", "--raw", "-o", "json", name=name))
-    user = config["users"][0]["user"]
-    context = ssl.create_default_context(
-        cadata=base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode())
-    with tempfile.NamedTemporaryFile("w") as pem:
-        for field in ("client-certificate-data", "client-key-data"):
-            pem.write(base64.b64decode(user[field]).decode())
-        pem.flush()
-        context.load_cert_chain(pem.name)
-    address = config["clusters"][0]["cluster"]["server"].removeprefix("https://")
-    connection = http.client.HTTPSConnection(address, context=context)
-    for item in items:
-        connection.request("POST", "/api/v1/namespaces/default/configmaps", json.dumps(item),
-                           {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        answer.read()
-        check(answer.status == 201, f"create: {answer.status}")
-
-
-def damaged(home):
-    with open(home.folder + "/live.snap", "rb") as file:
-        whole = file.read()
-    with open(home.folder + "/half.snap", "wb") as file:
-        file.write(whole[:len(whole) // 2])
-    shutil.chown(home.folder + "/half.snap", home.user) if home.user else None
-    said = home.run("restore", "half.snap", "--name", "d", status=1)
-    check("half.snap" in said and "truncated or damaged" in said, said)
-    check(not os.path.exists(home.data("d")), "half a cluster was left")
-    check("not a snapshot" in home.run("restore", home.koordctl, "--name", "d", status=1), "a program is no snapshot")
 
 
 def support_snapshot(home):
@@ -283,15 +171,36 @@ def commands_in_a_shell(home):
     home.run("explain", "pod", "missing", "--kubeconfig", kubeconfig, status=1)
     check('did you mean "status"?' in home.run("statsu", status=2), "no suggestion")
     check("did you mean --nodes?" in home.run("up", "--node=3", status=2), "no suggestion of a flag")
-    if shutil.which("bash"):
-        script = (f'PATH={os.path.dirname(home.koordctl)}:$PATH; source <(koordctl completion bash); '
-                  'COMP_LINE="koordctl explain po"; COMP_POINT=${#COMP_LINE}; '
-                  'COMP_WORDS=(koordctl explain po); COMP_CWORD=2; _koordctl; echo "${COMPREPLY[@]}"; '
-                  'COMP_LINE="koordctl up --runtime=c"; COMP_POINT=${#COMP_LINE}; '
-                  'COMP_WORDS=(koordctl up --runtime = c); COMP_CWORD=4; _koordctl; echo "${COMPREPLY[@]}"')
-        said = subprocess.run(["bash", "-c", script], env=home.environment, capture_output=True, text=True,
-                              check=False, user=home.user)
-        check(said.stdout.split() == ["pod", "containerd"], said.stdout + said.stderr)
+
+
+def real_shells(home):
+    """TAB in bash, zsh and fish, where they are installed."""
+    kubeconfig = home.data("a") + "/kubeconfig"
+    programs = wrapper(home.folder, home.koordctl)
+    pod = home.kubectl("get", "pods", "-o", "jsonpath={.items[0].metadata.name}", name="a")
+    home.kubectl("create", "namespace", "shop", name="a")
+    for name in ("bash", "zsh", "fish"):
+        folder = os.path.join(home.folder, name)
+        os.makedirs(folder)
+        with open(os.path.join(folder, "rest.snap"), "w", encoding="utf-8"):
+            pass
+        if home.user:
+            shutil.chown(folder, home.user)
+        if not shutil.which(name):
+            print(f"{name} is not installed")
+            continue
+        shell = Shell(name, folder, programs, {**home.environment, "KUBECONFIG": kubeconfig}, home.user)
+        try:
+            shell.run("koordctl expl\tnod\tsim-1\t", "[explain] [node] [sim-1]")
+            shell.run("koordctl up --host-n\tof\t", "[up] [--host-node] [off]")
+            shell.run("koordctl up --runtime=c\t", "[up] [--runtime=containerd]")
+            shell.run("koordctl pause --name b\t", "[pause] [--name] [b]")
+            shell.run(f"koordctl explain pod default/{pod[:-1]}\t", f"[explain] [pod] [default/{pod}]")
+            shell.run(f"koordctl explain pod -n defa\t{pod[:-1]}\t", f"[explain] [pod] [-n] [default] [{pod}]")
+            shell.run("koordctl explain pod -n sho\t-f rest.sn\t",
+                      "[explain] [pod] [-n] [shop] [-f] [rest.snap]")
+        finally:
+            shell.end()
 
 
 def delete(home):
@@ -323,34 +232,16 @@ def idle(home, seconds):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", required=True)
-    parser.add_argument("--source", required=True)
     parser.add_argument("--idle", type=int, default=0, help="only measure the idle cost, for that many seconds")
     arguments = parser.parse_args()
     if not shutil.which("kubectl"):
         print("skipped: kubectl is missing")
         return SKIP
-    folder = tempfile.mkdtemp(prefix="koord-clusters-")
-    # Root's default folder is /var/lib/koordctl, which is not the test's: run as another user.
-    user = "nobody" if os.geteuid() == 0 else None
-    if user:
-        shutil.chown(folder, user)
-    home = Home(arguments.programs, folder, user)
-    try:
-        if arguments.idle:
-            idle(home, arguments.idle)
-            return 0
-        for part in (several_at_once, pause_and_resume, snapshot_and_restore, support_snapshot, merged_kubeconfig,
-                     commands_in_a_shell, delete):
-            begun = time.monotonic()
-            part(home)
-            print(f"{part.__name__}: {time.monotonic() - begun:.1f} s", flush=True)
-        return 0
-    except Failure as failure:
-        print(f"failed: {failure}", file=sys.stderr)
-        return 1
-    finally:
-        home.end()
-        shutil.rmtree(folder, ignore_errors=True)
+    parts = [several_at_once, pause_and_resume, snapshot_and_restore, support_snapshot, merged_kubeconfig,
+             commands_in_a_shell, real_shells, delete]
+    if arguments.idle:
+        parts = [lambda home: idle(home, arguments.idle)]
+    return run_parts(arguments.programs, parts)
 
 
 if __name__ == "__main__":

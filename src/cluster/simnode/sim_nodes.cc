@@ -42,6 +42,9 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration kMetricTick = 1s;
+// Nodes whose leases or metrics are written together: the storage syncs a group once.
+constexpr std::size_t kGroup = 100;
+constexpr Duration kGroupPause = 20ms;
 
 // Unreachable addresses from 10.0.0.0/8: each node and each pod has its own.
 std::string address(std::uint32_t block, std::uint32_t number) {
@@ -375,18 +378,28 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
   co_return fail(std::move(patched.error()));
 }
 
+// Groups spread over the period, so that the API server is never busy with all nodes at once.
 Task<void> SimNodes::renewLeases() {
   while (true) {
-    auto pause = sleepFor(executor_, kNodeLeaseRenewal);
-    co_await pause;
     std::vector<std::string> names;
     for (const auto& [name, node] : nodesByName_) names.push_back(name);
-    for (const auto& name : names) {
-      auto renewing = renewNodeLease(api_, name, executor_.wallNow());
-      auto renewed = co_await renewing;
-      if (!renewed) log::v(2, "lease of node {}: {}", name, renewed.error().message);
+    const auto groups = std::max<std::size_t>(1, (names.size() + kGroup - 1) / kGroup);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (i > 0 && i % kGroup == 0) {
+        auto pause = sleepFor(executor_, kNodeLeaseRenewal / groups);
+        co_await pause;
+      }
+      tasks_.spawn(renewLease(names[i]));
     }
+    auto pause = sleepFor(executor_, kNodeLeaseRenewal / groups);
+    co_await pause;
   }
+}
+
+Task<void> SimNodes::renewLease(std::string name) {
+  auto renewing = renewNodeLease(api_, name, executor_.wallNow());
+  auto renewed = co_await renewing;
+  if (!renewed) log::v(2, "lease of node {}: {}", name, renewed.error().message);
 }
 
 Task<void> SimNodes::reportMetrics() {
@@ -395,14 +408,22 @@ Task<void> SimNodes::reportMetrics() {
     std::vector<std::string> due;
     for (const auto& [name, node] : nodesByName_)
       if (node.reportAt <= now) due.push_back(name);
-    for (const auto& name : due) {
-      auto reporting = reportMetric(name);
-      auto reported = co_await reporting;
-      if (!reported) log::v(2, "metric of node {}: {}", name, reported.error().message);
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      if (i > 0 && i % kGroup == 0) {
+        auto pause = sleepFor(executor_, kGroupPause);
+        co_await pause;
+      }
+      tasks_.spawn(tryReportMetric(due[i]));
     }
     auto pause = sleepFor(executor_, kMetricTick);
     co_await pause;
   }
+}
+
+Task<void> SimNodes::tryReportMetric(std::string name) {
+  auto reporting = reportMetric(name);
+  auto reported = co_await reporting;
+  if (!reported) log::v(2, "metric of node {}: {}", name, reported.error().message);
 }
 
 Task<Result<>> SimNodes::reportMetric(std::string name) {

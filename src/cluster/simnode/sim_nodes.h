@@ -45,7 +45,9 @@ class SimNodes {
                              std::string uid);
   Task<Result<>> setStatus(std::shared_ptr<const api::Pod> pod, std::string phase);
   Task<void> renewLeases();
+  Task<void> renewLease(std::string name);
   Task<void> reportMetrics();
+  Task<void> tryReportMetric(std::string name);
   Task<Result<>> reportMetric(std::string name);
 
   kube::Api& api_;

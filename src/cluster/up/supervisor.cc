@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration kPoll = 50ms;
+constexpr Duration kPoll = 200ms;
 constexpr Duration kFirstBackoff = 200ms;
 constexpr Duration kMaxBackoff = 10s;
 constexpr Duration kHealthyRun = 30s;

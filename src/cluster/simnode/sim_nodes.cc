@@ -2,7 +2,7 @@
 // nodes share one actor; a node costs an entry in a map, and a write when something is due.
 //
 //   nodes    A node with KWOK's mark that is not Ready gets a status: capacity (its own,
-//            completed), conditions, an unused address. Its lease is renewed every ten seconds,
+//            completed), conditions, an unused address. Its lease is renewed every 20 seconds,
 //            which keeps the node lifecycle controller from tainting it.
 //   pods     A pod that is bound to such a node is Running at once, with ready containers. It
 //            succeeds after the delay of its annotation. A deleted pod is removed after its delay,
@@ -42,6 +42,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr Duration kMetricTick = 1s;
+// Half of the lease's duration, twice that of kubelet: an idle cluster mostly renews leases.
+constexpr Duration kLeaseRenewal = kNodeLeaseDuration / 2;
 // Nodes whose leases or metrics are written together: the storage syncs a group once.
 constexpr std::size_t kGroup = 100;
 constexpr Duration kGroupPause = 20ms;
@@ -386,12 +388,12 @@ Task<void> SimNodes::renewLeases() {
     const auto groups = std::max<std::size_t>(1, (names.size() + kGroup - 1) / kGroup);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (i > 0 && i % kGroup == 0) {
-        auto pause = sleepFor(executor_, kNodeLeaseRenewal / groups);
+        auto pause = sleepFor(executor_, kLeaseRenewal / groups);
         co_await pause;
       }
       tasks_.spawn(renewLease(names[i]));
     }
-    auto pause = sleepFor(executor_, kNodeLeaseRenewal / groups);
+    auto pause = sleepFor(executor_, kLeaseRenewal / groups);
     co_await pause;
   }
 }

@@ -35,7 +35,7 @@ TEST_F(SimNodesTest, NodesAreReadyAndRenewTheirLease) {
   EXPECT_EQ(node->status.conditions.back().status, "True");
   EXPECT_EQ(node->status.allocatable.at("cpu").value(), 32);
   const auto before = cluster.get<api::Lease>("sim-1", "kube-node-lease");
-  cluster.loop.advance(15s);
+  cluster.loop.advance(25s);
   const auto after = cluster.get<api::Lease>("sim-1", "kube-node-lease");
   EXPECT_GT(after->spec.renewTime->time, before->spec.renewTime->time);
 }

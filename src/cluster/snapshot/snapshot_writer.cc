@@ -87,6 +87,9 @@ class SnapshotWriter::Archive {
 
  private:
   std::unexpected<Error> wrong() const {
+    // libarchive's text does not say what the system said, for example that the disk is full.
+    if (const int failed = archive_errno(archive_); failed > 0)
+      return fail(errnoError("write " + partial_, failed));
     const char* why = archive_error_string(archive_);
     return fail(ErrorCode::Io, fmt::format("write {}: {}", partial_, why ? why : "unknown error"));
   }

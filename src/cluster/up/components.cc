@@ -73,6 +73,9 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
   return file;
 }
 
+// The leases have one candidate each and are removed when it ends: fewer renewals cost nothing.
+constexpr const char* kRareRenewals = "--leader-elect-retry-period=5s";
+
 void configureKoordlet(Component& component, int port, const ComponentOptions& options) {
   auto& argv = component.child.argv;
   argv.push_back(fmt::format("--addr=127.0.0.1:{}", port));
@@ -183,7 +186,8 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.readyUrl = url(second, "/readyz");
     component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
   } else if (name == "koord-scheduler") {
-    argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first)});
+    argv.insert(argv.end(),
+                {"--address=127.0.0.1", fmt::format("--port={}", first), kRareRenewals});
     // Users of explanations and dry runs authenticate with a certificate or a token.
     argv.insert(
         argv.end(),
@@ -195,8 +199,8 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-scheduler"};
   } else if (name == "koord-descheduler") {
-    argv.insert(argv.end(),
-                {"--address=127.0.0.1", fmt::format("--port={}", first), "--secure-port=0"});
+    argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first),
+                             "--secure-port=0", kRareRenewals});
     component.metricsUrl = url(first, "/metrics");
     component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-descheduler"};

@@ -38,8 +38,7 @@ Result<cluster::SnapshotCounts> takeComplete(const std::string& dataDir, const s
   const std::string database = dataDir + "/cluster.db";
   std::optional<cluster::DataDir> held;  // no 'koordctl up' starts meanwhile
   if (!runs) {
-    if (auto whole = cluster::checkRestored(dataDir); !whole)
-      return fail(std::move(whole.error()));
+    if (auto whole = cluster::checkRestored(dataDir); !whole) return fail(std::move(whole.error()));
     if (::access(database.c_str(), F_OK) != 0)
       return fail(ErrorCode::NotFound, dataDir + ": there is no cluster: 'koordctl ls' shows all");
     auto data = cluster::DataDir::open(dataDir);

@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -33,6 +35,7 @@ namespace koord::net {
 namespace {
 
 constexpr std::size_t kIdleHandles = 16;
+constexpr std::chrono::minutes kMaxWait{1};
 // Idle connections to keep. By default libcurl keeps four for each running request, and closes
 // connections whenever a burst ends.
 constexpr long kIdleConnections = 256;
@@ -290,10 +293,12 @@ class HttpClient::Io {
         curl_multi_perform(multi_, &running);
       }
       reap();
+      const auto longest = endIdle();
       if (sockets_) {
-        sockets_->wait();
+        sockets_->wait(longest);
       } else {
-        curl_multi_poll(multi_, nullptr, 0, 60'000, nullptr);
+        const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
+        curl_multi_poll(multi_, nullptr, 0, static_cast<int>(milliseconds), nullptr);
       }
     }
     abandonAll();
@@ -309,6 +314,27 @@ class HttpClient::Io {
     ids_[easy] = id;
     transfers_.emplace(id, std::move(running));
     curl_multi_add_handle(multi_, easy);
+    if (const auto until = Transfer::of(easy).idleUntil())
+      checkIdleAt_ = std::min(checkIdleAt_, *until);
+  }
+
+  // Ends transfers that have received nothing for too long. Returns how long the thread may wait.
+  Transfer::Clock::duration endIdle() {
+    const auto now = Transfer::Clock::now();
+    if (now >= checkIdleAt_) {
+      checkIdleAt_ = now + kMaxWait;
+      for (auto it = transfers_.begin(); it != transfers_.end();) {
+        const auto current = it++;
+        const auto until = current->second.transfer->idleUntil();
+        if (until && *until <= now) {
+          current->second.transfer->finish(CURLE_OPERATION_TIMEDOUT);
+          remove(current);
+        } else if (until) {
+          checkIdleAt_ = std::min(checkIdleAt_, *until);
+        }
+      }
+    }
+    return checkIdleAt_ - now;
   }
 
   void reap() {
@@ -367,7 +393,8 @@ class HttpClient::Io {
 
   Transfers transfers_;
   std::unordered_map<CURL*, Id> ids_;
-  std::vector<CurlEasy> idle_;  // reset, ready for the next transfer
+  Transfer::Clock::time_point checkIdleAt_;  // not later than the first end of an idle transfer
+  std::vector<CurlEasy> idle_;               // reset, ready for the next transfer
 };
 
 namespace {

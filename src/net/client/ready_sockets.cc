@@ -9,11 +9,6 @@
 #include <cerrno>
 
 namespace koord::net {
-namespace {
-
-constexpr std::chrono::minutes kMaxWait{1};
-
-}  // namespace
 
 ReadySockets::ReadySockets(CURLM* multi)
     : multi_(multi), epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_CLOEXEC)) {
@@ -67,8 +62,7 @@ void ReadySockets::runTimeouts() {
   act(CURL_SOCKET_TIMEOUT, 0);
 }
 
-void ReadySockets::wait() {
-  Clock::duration longest = kMaxWait;
+void ReadySockets::wait(Clock::duration longest) {
   if (due_) longest = std::clamp(*due_ - Clock::now(), Clock::duration::zero(), longest);
   const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
   std::array<epoll_event, 64> events;

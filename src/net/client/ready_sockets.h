@@ -20,8 +20,9 @@ class ReadySockets {
 
   // Runs libcurl's timeouts that are due, such as the start of new transfers.
   void runTimeouts();
-  // Waits until a socket is ready, a timeout is due or wake() is called. Handles the ready sockets.
-  void wait();
+  // Waits until a socket is ready, a timeout is due, wake() is called, or `longest` has passed.
+  // Handles the ready sockets.
+  void wait(std::chrono::steady_clock::duration longest);
   void wake();  // any thread
 
  private:

@@ -88,11 +88,7 @@ Result<> Transfer::prepare(CURL* easy, const std::string& userAgent) {
   set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connectTimeout.count()));
   set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request_.timeout.count()));
-  if (request_.idleTimeout.count() > 0) {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(request_.idleTimeout);
-    set(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    set(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(seconds.count()));
-  }
+  receivedAt_ = Clock::now();
   if (request_.gzip) set(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
   if (!request_.unixSocket.empty()) {
     set(easy, CURLOPT_UNIX_SOCKET_PATH, request_.unixSocket.c_str());
@@ -199,7 +195,9 @@ int Transfer::beforeSending(void* self, char*, char*, int, int) {
 }
 
 std::size_t Transfer::headerCallback(char* data, std::size_t size, std::size_t count, void* self) {
-  static_cast<Transfer*>(self)->onHeaderLine({data, size * count});
+  auto& transfer = *static_cast<Transfer*>(self);
+  transfer.receivedAt_ = Clock::now();
+  transfer.onHeaderLine({data, size * count});
   return size * count;
 }
 
@@ -222,15 +220,25 @@ void Transfer::onHeaderLine(std::string_view line) {
 }
 
 std::size_t Transfer::writeCallback(char* data, std::size_t size, std::size_t count, void* self) {
-  switch (static_cast<Transfer*>(self)->onBody({data, size * count})) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  transfer.receivedAt_ = Clock::now();
+  transfer.paused_ = false;
+  switch (transfer.onBody({data, size * count})) {
     case Take::Taken:
       return size * count;
     case Take::Pause:
+      transfer.paused_ = true;
       return CURL_WRITEFUNC_PAUSE;
     case Take::Refuse:
       break;
   }
   return CURL_WRITEFUNC_ERROR;
+}
+
+std::optional<Transfer::Clock::time_point> Transfer::idleUntil() const {
+  if (request_.idleTimeout.count() == 0) return std::nullopt;
+  // The reader of a paused transfer is slow, not the server.
+  return (paused_ ? Clock::now() : receivedAt_) + request_.idleTimeout;
 }
 
 void Transfer::finish(CURLcode code) {

@@ -7,7 +7,9 @@
 #include <curl/curl.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +34,11 @@ class Transfer {
   Result<> prepare(CURL* easy, const std::string& userAgent);
   static Transfer& of(CURL* easy);
   CURL* easy() const { return easy_; }
+
+  // When the transfer ends with CURLE_OPERATION_TIMEDOUT if nothing is received until then; nullopt
+  // = never. libcurl's own limit would wake the thread each second for each transfer.
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> idleUntil() const;
 
   void finish(CURLcode code);
   // The request could not start.
@@ -82,6 +89,8 @@ class Transfer {
   HttpResponse head_;
   int sendings_ = 0;
   bool headDone_ = false;
+  bool paused_ = false;
+  Clock::time_point receivedAt_;
   Error refusal_;
 };
 

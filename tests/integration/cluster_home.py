@@ -112,10 +112,14 @@ class Connection:
         self.connection = http.client.HTTPSConnection(address, context=context)
 
     def send(self, method, path, body):
-        self.connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+        self.connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
         answer = self.connection.getresponse()
         text = answer.read()
         check(answer.status < 300, f"{method} {path}: {answer.status} {text[:300]}")
+        return text
+
+    def list(self, path):
+        return json.loads(self.send("GET", path, None))["items"]
 
     def create(self, item):
         self.send("POST", self.FOLDER, item)
@@ -136,7 +140,7 @@ def run_parts(programs, parts):
         for part in parts:
             begun = time.monotonic()
             part(home)
-            print(f"{part.__name__}: {time.monotonic() - begun:.1f} s", flush=True)
+            print(f"{getattr(part, '__name__', 'part')}: {time.monotonic() - begun:.1f} s", flush=True)
         return 0
     except Failure as failure:
         print(f"failed: {failure}", file=sys.stderr)

@@ -6,6 +6,7 @@ Every wait polls a condition and has a limit; exit status 77 means that this mac
 """
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -69,12 +70,14 @@ def pause_and_resume(home):
 
 def objects_of(home, name):
     """What users see, without what changes by itself."""
+    connection = Connection(home, name)
     found = {}
-    for kind in ("configmaps", "secrets", "deployments", "serviceaccounts", "persistentvolumes"):
-        for item in json.loads(home.kubectl("get", kind, "-A", "-o", "json", name=name))["items"]:
+    for path in ("/api/v1/configmaps", "/api/v1/secrets", "/apis/apps/v1/deployments", "/api/v1/serviceaccounts",
+                 "/api/v1/persistentvolumes"):
+        for item in connection.list(path):
             meta = item["metadata"]
             if meta.get("namespace") != "koordinator-system":
-                found[kind, meta.get("namespace"), meta["name"]] = (meta["uid"], json.dumps(item.get("data")))
+                found[path, meta.get("namespace"), meta["name"]] = (meta["uid"], json.dumps(item.get("data")))
     return found
 
 
@@ -240,7 +243,7 @@ def main():
     parts = [several_at_once, pause_and_resume, snapshot_and_restore, support_snapshot, merged_kubeconfig,
              commands_in_a_shell, real_shells, delete]
     if arguments.idle:
-        parts = [lambda home: idle(home, arguments.idle)]
+        parts = [functools.partial(idle, seconds=arguments.idle)]
     return run_parts(arguments.programs, parts)
 
 

@@ -112,12 +112,16 @@ DeviceManager::PlanPtr DeviceManager::planFor(const std::vector<ResourceClaimPtr
     plans_.clear();
     plannedRequests_ = 0;
   }
-  PlanPtr& slot = plans_[key];
-  if (slot) return slot;
-  slot = std::make_shared<const Result<dra::Plan>>(dra::makePlan(
+  if (const auto known = plans_.find(key); known != plans_.end()) return known->second;
+  PlanPtr plan = ownPlanFor(unallocated);
+  if (!*plan) return plan;
+  plannedRequests_ += 1 + (*plan)->requests.size();
+  return plans_[std::move(key)] = std::move(plan);
+}
+
+DeviceManager::PlanPtr DeviceManager::ownPlanFor(const std::vector<ResourceClaimPtr>& unallocated) {
+  return std::make_shared<const Result<dra::Plan>>(dra::makePlan(
       unallocated, features, [this](const std::string& name) { return class_(name); }, matchers));
-  plannedRequests_ += 1 + (slot->has_value() ? (*slot)->requests.size() : 0);
-  return slot;
 }
 
 }  // namespace koord::scheduler

@@ -32,8 +32,11 @@ class DeviceManager {
   static DeviceManager& of(Handle& handle);
 
   using PlanPtr = std::shared_ptr<const Result<dra::Plan>>;
-  // The plan for claims without an allocation. Claims of equal specs share it.
+  // The plan for claims without an allocation. Claims of equal specs share it, so that messages of
+  // a search may name another claim. The message of a plan that failed names the claim itself.
   PlanPtr planFor(const std::vector<ResourceClaimPtr>& claims);
+  // Likewise, for these claims alone.
+  PlanPtr ownPlanFor(const std::vector<ResourceClaimPtr>& claims);
   dra::ClassPtr class_(const std::string& name) const { return classes_.get({"", name}); }
   // The class that backs the extended resource; nullptr if none does.
   const api::DeviceClass* backing(ResourceId resource) const {

@@ -157,6 +157,8 @@ void DynamicResources::sign(const PodInfo& pod, Signature& signature) const {
     } else {
       signature.add("spec");
       signature.add(static_cast<std::int64_t>(manager_->claims.specOf(*claim)));
+      // May name the claim.
+      if (const Status status = checkClasses(*claim); !status.ok()) signature.add(status.message());
     }
   }
 }
@@ -265,6 +267,29 @@ DeviceManager::PlanPtr DynamicResources::planOn(const ClassClaims& claims, const
   return plan = manager_->planFor(wanted);
 }
 
+DynamicResources::Claims DynamicResources::unallocatedOf(const PodInfo& pod) const {
+  Claims unallocated = claimsOfPod(*pod.pod, manager_->claims).claims;
+  std::erase_if(unallocated, [&](const ResourceClaimPtr& claim) {
+    return claim->status.allocation || shareOf(*claim, pod);
+  });
+  return unallocated;
+}
+
+Status DynamicResources::failureOf(const PodInfo& pod, NodeId node,
+                                   const std::string& message) const {
+  Claims wanted = unallocatedOf(pod);
+  const auto lacking = withoutPluginOn(cluster_, node, manager_->backedOf(pod));
+  if (!lacking.empty()) wanted.push_back(makeExtendedClaim(cluster_, *pod.pod, lacking, "").claim);
+  const DeviceManager::PlanPtr plan = manager_->ownPlanFor(wanted);
+  if (!*plan) return Status::of(plan->error());
+  const dra::NodeInventory& inventory = manager_->inventory.of(cluster_.node(node).object);
+  const auto expired = deadline();
+  dra::Search search(**plan, inventory, manager_->moreTaints, expired);
+  search.exclude(manager_->links.allocatedOn(node, inventory));
+  const dra::Outcome own = search.run();
+  return Status::error(own.message.empty() ? message : own.message);
+}
+
 bool DynamicResources::usableOn(const ClassClaims::Allocated& allocated, const api::Node& node) {
   if (allocated.lost) return false;
   return !allocated.where ||
@@ -288,7 +313,10 @@ bool DynamicResources::fitsWithoutOthers(const dra::Plan& plan, NodeId node) con
 
 Status DynamicResources::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
   const ClassClaims& claims = *state.get<ClassClaims>(kClass);
-  if (claims.plan && !claims.plan->has_value()) return Status::of(claims.plan->error());
+  if (claims.plan && !claims.plan->has_value()) {
+    const DeviceManager::PlanPtr own = manager_->ownPlanFor(unallocatedOf(pod));
+    return Status::of(own->has_value() ? claims.plan->error() : own->error());
+  }
   Status failure;
   VerdictId notFound = kPasses, unavailable = kPasses, unfit = kPasses;
   const auto reject = [&](NodeId node, VerdictId& verdict, std::string_view why) {
@@ -326,7 +354,7 @@ Status DynamicResources::filter(const CycleState& state, const PodInfo& pod, Nod
               fmt::format("node {}: timed out trying to allocate devices", node->metadata.name));
           return;
         case dra::Outcome::Kind::Failed:
-          failure = Status::error(outcome.message);
+          failure = failureOf(pod, id, outcome.message);
           return;
       }
     }

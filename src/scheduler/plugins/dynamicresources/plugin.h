@@ -116,6 +116,10 @@ class DynamicResources final : public Plugin,
 
   AllocationPtr shareOf(const api::ResourceClaim& claim, const PodInfo& pod) const;
   DeviceManager::PlanPtr planOn(const ClassClaims& claims, const PodInfo& pod, NodeId node) const;
+  Claims unallocatedOf(const PodInfo& pod) const;
+  // The error of a search of the node that failed with `message`. The message may name a claim of
+  // another pod of the class, with an equal spec; the result names the pod's own claim.
+  Status failureOf(const PodInfo& pod, NodeId node, const std::string& message) const;
   Status choose(const PodInfo& pod, NodeId node, Reserved& reserved, ClaimsInFlight& promises);
   bool isLost(const api::ResourceClaim& claim) const;
   // Why the pod cannot use the claim, "" if it can; ignores nodes.

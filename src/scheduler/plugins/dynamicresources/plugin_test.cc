@@ -66,6 +66,23 @@ TEST_F(Claims, a_class_that_does_not_exist_holds_the_pod_back) {
   EXPECT_EQ(filter(podWithClaims("p", {"c"}), "n1"), "") << "the class has been created";
 }
 
+// Pods of one class share a plan and verdicts, and their claims have names of their own.
+TEST_F(Claims, messages_name_the_pods_own_claim) {
+  const auto fails = [&](const std::string& name, const std::string& expression) {
+    auto claim = gpuClaim(name);
+    claim->spec.devices.requests[0].exactly->selectors.push_back(
+        {api::CELDeviceSelector{expression}});
+    api.put(*claim);
+  };
+  for (const char* name : {"a", "b"}) fails(name, R"(device.attributes["none"].x == 1)");
+  for (const char* name : {"c", "d"}) fails(name, "device.");
+  for (const char* name : {"e", "f"}) api.put(*gpuClaim(name, 33));
+  for (const std::string name : {"a", "b", "c", "d", "e", "f"})
+    EXPECT_TRUE(world.place(world.pod(podWithClaims("p-" + name, {name})))
+                    .contains("claim default/" + name))
+        << world.place(world.pod(podWithClaims("p-" + name, {name})));
+}
+
 TEST_F(Claims, devices_are_taken_from_reserve_on_and_written_before_the_pod_is_bound) {
   api.put(*gpuClaim("c", 2));
   api.put(*gpuClaim("d"));

@@ -9,6 +9,8 @@ namespace koord::scheduler::dra {
 
 namespace {
 
+constexpr auto kMaxResults = static_cast<std::int64_t>(api::kMaxAllocationResults);
+
 struct Planner {
   const Features& features;
   const std::function<ClassPtr(const std::string&)>& class_;
@@ -112,11 +114,35 @@ struct Planner {
       }
       least += fewest;
     }
-    if (least <= static_cast<std::int64_t>(api::kMaxAllocationResults)) return {};
+    if (least <= kMaxResults) return {};
     return fail(
         ErrorCode::Invalid,
         fmt::format("claim {}: number of requested devices {} exceeds the claim limit of {}",
                     nameOf(claim.claim->metadata), least, api::kMaxAllocationResults));
+  }
+
+  // The largest number of devices that the search may have to choose.
+  Result<> checkTotal() const {
+    std::int64_t total = 0;
+    for (std::size_t c = 0; c < plan.claims.size(); ++c) {
+      const std::size_t end =
+          c + 1 < plan.claims.size() ? plan.claims[c + 1].first : plan.groups.size();
+      std::int64_t most = 0;
+      for (std::size_t g = plan.claims[c].first; g < end; ++g) {
+        std::int64_t ofGroup = 0;
+        for (std::size_t a = 0; a < plan.groups[g].alternatives; ++a) {
+          const RequestPlan& request = plan.requests[plan.groups[g].first + a];
+          ofGroup = std::max(ofGroup, request.all ? kMaxResults : request.count);
+        }
+        most = std::min(most + std::min(ofGroup, kMaxResults), kMaxResults);
+      }
+      total += most;
+    }
+    if (total <= kMaxDevicesOfPod) return {};
+    return fail(ErrorCode::Invalid,
+                fmt::format("the pod's claims request {} devices, more than the {} that one pod "
+                            "can get",
+                            total, kMaxDevicesOfPod));
   }
 };
 
@@ -146,6 +172,7 @@ Result<Plan> makePlan(std::vector<ClaimPtr> claims, const Features& features,
                                 nameOf(claim->metadata), i));
     }
   }
+  if (auto counted = planner.checkTotal(); !counted) return fail(counted.error());
   planner.plan.features = features;
   return std::move(planner.plan);
 }

@@ -57,6 +57,9 @@ struct Plan {
   bool ranked = false;  // some request has alternatives
 };
 
+// The search goes one level deeper for each device.
+inline constexpr std::int64_t kMaxDevicesOfPod = 2048;
+
 // The error names the problem of a claim, as kube-scheduler does. `class_` returns nullptr for an
 // unknown class.
 Result<Plan> makePlan(std::vector<ClaimPtr> claims, const Features& features,

@@ -242,11 +242,17 @@ bool Search::isShare(const DeviceOnNode& device) const {
 }
 
 bool Search::inUse(std::uint32_t device, const RequestPlan& request) const {
-  if (request.adminAccess) return (users_[device] >> request.claim & 1) != 0;
+  if (request.adminAccess) return users_[device] != 0 && isTakenBy(device, request.claim);
   if (users_[device] != 0 || (!excluded_.empty() && excluded_[device])) return true;
   const DeviceOnNode& entry = node_.devices[device];
   const DeviceUse* use = entry.pool->use->of(entry.device->name());
   return use && (use->whole != 0 || (use->shares != 0 && !isShare(entry)));
+}
+
+bool Search::isTakenBy(std::uint32_t device, std::size_t claim) const {
+  return std::ranges::any_of(picks_, [&](const Pick& pick) {
+    return pick.device == device && !pick.share && plan_.requests[pick.request].claim == claim;
+  });
 }
 
 Match Search::selectorsMatch(std::uint32_t device, const RequestPlan& request) const {
@@ -368,7 +374,7 @@ bool Search::take(std::uint32_t device, std::size_t request, bool must) {
     api::ResourceList& sum = consumed_[device];
     for (const auto& [name, amount] : pick.consumed) sum[name].add(amount);
   } else {
-    users_[device] |= std::uint64_t{1} << what.claim;
+    ++users_[device];
   }
   ++results_[what.claim];
   picks_.push_back(std::move(pick));
@@ -387,7 +393,7 @@ void Search::release() {
     api::ResourceList& sum = consumed_[pick.device];
     for (const auto& [name, amount] : pick.consumed) sum[name].sub(amount);
   } else {
-    users_[pick.device] &= ~(std::uint64_t{1} << what.claim);
+    --users_[pick.device];
   }
   if (pick.counts) consume(entry, false);
   auto& constraints = constraints_[what.claim];

@@ -88,6 +88,7 @@ class Search {
   std::size_t resultsOf(std::size_t claim) const;
 
   bool inUse(std::uint32_t device, const RequestPlan& request) const;
+  bool isTakenBy(std::uint32_t device, std::size_t claim) const;
   // Yes, No, or Failed: error_ is set.
   Match selectable(std::uint32_t device, const RequestPlan& request);
   Match selectorsMatch(std::uint32_t device, const RequestPlan& request) const;
@@ -124,7 +125,7 @@ class Search {
   std::vector<bool> excluded_;
   std::vector<Pick> picks_;
   std::vector<std::size_t> chosen_;
-  std::vector<std::uint64_t> users_;   // by device: the claims that take it, whole
+  std::vector<std::uint32_t> users_;   // by device: how many claims take it, whole
   std::vector<std::uint16_t> shares_;  // by device
   boost::unordered_flat_map<std::uint32_t, api::ResourceList> consumed_;  // by shares, by device
   boost::unordered_flat_map<const PoolOnNode*, std::vector<Quantity>> left_;  // of counters

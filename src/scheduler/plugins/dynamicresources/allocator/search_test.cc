@@ -189,6 +189,32 @@ TEST(Selectors, a_plan_keeps_its_own_when_many_others_come_and_go) {
   EXPECT_EQ(chosenBy(planOf("t0")), "d00");
 }
 
+TEST(Search, a_pod_may_have_more_than_64_claims) {
+  Bench bench;
+  bench.class_(kClass);
+  bench.slice(sliceOf(R"({"name": "a"})"));
+  std::string admin = claim(request("r", 1));
+  admin.replace(admin.find(R"("count")"), 0, R"("adminAccess": true, )");
+  std::vector<std::string> claims(65, admin);
+  claims[0] = claim(request("r", 1));
+  std::string expected = "r=a";
+  for (int i = 1; i < 65; ++i) expected += "; r=a";
+  EXPECT_EQ(bench.allocate(claims), expected);
+}
+
+TEST(Search, a_pod_gets_at_most_2048_devices) {
+  Bench bench;
+  bench.class_(kClass);
+  bench.slice(sliceOf(R"({"name": "a", "allowMultipleAllocations": true})"));
+  std::string requests;
+  for (int r = 0; r < 32; ++r) requests += (r == 0 ? "" : ",") + request(fmt::format("r{}", r), 1);
+  std::vector<std::string> claims(64, claim(requests));
+  EXPECT_TRUE(bench.allocate(claims).starts_with("r0=a,r1=a,"));
+  claims.push_back(claim(request("r", 1)));
+  EXPECT_EQ(bench.allocate(claims),
+            "the pod's claims request 2049 devices, more than the 2048 that one pod can get");
+}
+
 // Tries all combinations in order.
 struct Plain {
   const std::vector<int>& types;                     // of devices

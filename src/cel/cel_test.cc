@@ -11,6 +11,7 @@
 #include "cel/library/kubernetes_cost.h"
 #include "cel/library/kubernetes_quantity.h"
 #include "cel/library/standard.h"
+#include "cel/utf8_text.h"
 
 namespace koord::cel {
 namespace {
@@ -140,6 +141,20 @@ TEST(Cel, MessagesShowTheBeginningOfAList) {
   EXPECT_THAT(message, testing::StartsWith("error: join: invalid input: [0, 1, 2, "));
   EXPECT_THAT(message, testing::EndsWith(", ..."));
   EXPECT_LT(message.size(), 5'000);
+}
+
+TEST(Cel, CodePointsOfLongTextsAreFound) {
+  std::string text;
+  std::vector<std::size_t> begins;
+  for (int i = 0; i < 1000; ++i) {
+    begins.push_back(text.size());
+    static constexpr std::string_view kCharacters[] = {"a", "\u00e4", "\u20ac", "\U0001f600"};
+    text += kCharacters[(i * i + i / 7) % 4];
+    ASSERT_EQ(countCodePoints(text), begins.size());
+  }
+  for (std::size_t i = 0; i < begins.size(); ++i) ASSERT_EQ(byteOfCodePoint(text, i), begins[i]);
+  EXPECT_EQ(byteOfCodePoint(text, begins.size()), text.size());
+  EXPECT_EQ(byteOfCodePoint(text, begins.size() + 7), text.size());
 }
 
 TEST(Cel, ErrorsAreAbsorbedWhereTheyCannotMatter) {

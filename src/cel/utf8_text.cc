@@ -1,11 +1,34 @@
 #include "cel/utf8_text.h"
 
+#include <cstring>
+
 #include "base/utf8.h"
 
 namespace koord::cel {
 
+std::size_t countCodePoints(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  std::size_t at = 0, continuations = 0;
+  // Eight bytes at a time: a continuation has the highest bit and not the next one.
+  for (; text.size() - at >= sizeof(std::uint64_t); at += sizeof(std::uint64_t)) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, sizeof(bytes));
+    continuations += ((bytes >> 7 & ~bytes >> 6 & kOnes) * kOnes) >> 56;
+  }
+  for (; at < text.size(); ++at) continuations += isContinuation(text[at]) ? 1 : 0;
+  return text.size() - continuations;
+}
+
 std::size_t byteOfCodePoint(std::string_view text, std::size_t index) {
   std::size_t at = 0;
+  // Counting a block takes a few instructions.
+  constexpr std::size_t kBlock = 128;
+  while (text.size() - at >= kBlock) {
+    const std::size_t count = countCodePoints(text.substr(at, kBlock));
+    if (count > index) break;
+    index -= count;
+    at += kBlock;
+  }
   while (at < text.size()) {
     if (!isContinuation(text[at]) && index-- == 0) return at;
     ++at;

@@ -14,11 +14,7 @@ inline bool isContinuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-inline std::size_t countCodePoints(std::string_view text) {
-  std::size_t count = 0;
-  for (const char byte : text) count += isContinuation(byte) ? 0 : 1;
-  return count;
-}
+std::size_t countCodePoints(std::string_view text);
 
 // The byte at which the code point of this index begins; the text's size if there are not as many.
 std::size_t byteOfCodePoint(std::string_view text, std::size_t index);

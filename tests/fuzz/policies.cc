@@ -43,8 +43,9 @@ void policies(std::string_view input) {
                  isJsonPatch ? "jsonPatch" : "applyConfiguration", variable, expression));
     if (!program->problems().empty()) continue;
     for (std::size_t i = 0; i < program->size(); ++i) {
+      std::uint64_t cost = 0;
       const auto result = program->apply(i, {deployment, none, request, none, none, authorizer},
-                                         schemas.find("Deployment"));
+                                         schemas.find("Deployment"), cost);
       check(result || !result.error().message.empty(), "errors have a message");
     }
   }

@@ -23,12 +23,13 @@ bool Admission::wantsValidating(const AdmissionAttributes& a) const {
 Task<Outcome<json::value>> Admission::mutate(AdmissionAttributes attributes,
                                              CompleteObject complete, AdmissionNotes notes) {
   Reinvocation policies, webhooks;
+  Pauses pauses(executor_);
   bool again = true;
   for (const bool second : {false, true}) {
     if (!std::exchange(again, false)) break;
     policies.begin(second, attributes.object);
-    if (auto good = mutating_.mutate(attributes, host_, policies, complete, again); !good)
-      co_return std::unexpected(std::move(good.error()));
+    auto mutating = mutating_.mutate(attributes, host_, policies, complete, again, pauses);
+    if (auto good = co_await mutating; !good) co_return std::unexpected(std::move(good.error()));
     policies.end(attributes.object);
     webhooks.begin(second, attributes.object);
     auto calling = webhooks_.mutate(attributes, webhooks, complete, notes, again);
@@ -39,7 +40,9 @@ Task<Outcome<json::value>> Admission::mutate(AdmissionAttributes attributes,
 }
 
 Task<Outcome<>> Admission::validate(AdmissionAttributes attributes, AdmissionNotes notes) {
-  if (auto good = validating_.check(attributes, host_, notes); !good) co_return good;
+  Pauses pauses(executor_);
+  auto checking = validating_.check(attributes, host_, notes, pauses);
+  if (auto good = co_await checking; !good) co_return good;
   auto calling = webhooks_.validate(std::move(attributes), notes);
   co_return co_await calling;
 }

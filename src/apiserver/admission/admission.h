@@ -6,7 +6,8 @@
 // and both a second time if they changed the object (reinvocation.h); then, when the object is
 // complete and valid, the validating policies and the validating webhooks.
 //
-// On the server's executor. Configurations may change while a webhook is called.
+// On the server's executor. Other requests run while a webhook is called and between expressions of
+// policies that cost much. Configurations may change meanwhile.
 
 #include "apiserver/admission/mutating_policies.h"
 #include "apiserver/admission/validating_policies.h"
@@ -16,7 +17,8 @@ namespace koord::apiserver {
 
 class Admission {
  public:
-  Admission(WebhookCaller caller, Random& random) : webhooks_(std::move(caller), random, host_) {}
+  Admission(Executor& executor, WebhookCaller caller, Random& random)
+      : executor_(executor), webhooks_(std::move(caller), random, host_) {}
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
   void setHost(AdmissionHost host) { host_ = std::move(host); }
@@ -35,6 +37,7 @@ class Admission {
   Task<Outcome<>> validate(AdmissionAttributes attributes, AdmissionNotes notes);
 
  private:
+  Executor& executor_;
   AdmissionHost host_;
   MutatingPolicies mutating_;
   ValidatingPolicies validating_;

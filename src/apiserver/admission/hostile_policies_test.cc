@@ -37,6 +37,29 @@ class HostilePoliciesTest : public ServerTest {
             .status,
         201);
   }
+  // An expression that is true and costs some 200,000.
+  static std::string costly() {
+    std::string expression = "true";
+    for (const char* name : {"a", "b", "c", "d", "e"})
+      expression = "[0,1,2,3,4,5,6,7,8,9].all(" + std::string(name) + ", " + expression + ")";
+    return expression;
+  }
+  // The turns of another task until the ConfigMap is stored.
+  int turnsUntilStored(const std::string& name) {
+    int turns = 0;
+    tasks.spawn(countTurns(loop, *server, name, turns));
+    const auto made = map(name);
+    EXPECT_EQ(made.status, 201) << made.message();
+    loop.advance(std::chrono::milliseconds(10));
+    return turns;
+  }
+  static Task<void> countTurns(VirtualLoop& loop, Server& server, std::string name, int& turns) {
+    for (; turns < 1000; ++turns) {
+      auto yield = sleepFor(loop, Duration::zero());
+      co_await yield;
+      if (server.store().table("configmaps").find(makeKey("default", name))) co_return;
+    }
+  }
   Answer map(const std::string& name) {
     return post(kMaps, R"({"metadata":{"name":")" + name + R"("},"data":{"x":"1"}})");
   }
@@ -66,6 +89,46 @@ TEST_F(HostilePoliciesTest, anObjectDoesNotBecomeDeeperThanCanBeStored) {
   const auto denied = post("/apis/a.b/v1/things", R"({"metadata":{"name":"a"},"spec":{"b":1}})");
   EXPECT_EQ(denied.status, 403);
   EXPECT_THAT(denied.message(), HasSubstr("levels"));
+}
+
+TEST_F(HostilePoliciesTest, otherRequestsRunBetweenCostlyExpressions) {
+  const int without = turnsUntilStored("none");
+  std::string validations;
+  for (int i = 0; i < 20; ++i)
+    validations += std::string(i == 0 ? "" : ",") + R"({"expression":)" + quoted(costly()) + "}";
+  ASSERT_EQ(post(kGroup + "validatingadmissionpolicies",
+                 R"({"metadata":{"name":"p"},"spec":{)" + rules("", "configmaps") +
+                     R"(,"validations":[)" + validations + "]}}")
+                .status,
+            201);
+  ASSERT_EQ(
+      post(kGroup + "validatingadmissionpolicybindings",
+           R"({"metadata":{"name":"p"},"spec":{"policyName":"p","validationActions":["Deny"]}})")
+          .status,
+      201);
+  EXPECT_GE(turnsUntilStored("validated"), without + 20);
+  std::string mutations;
+  for (int i = 0; i < 20; ++i)
+    mutations += (i == 0 ? "" : ",") + apply("Object{data: {'x': " + costly() + " ? '2' : '3'}}");
+  mutating("p", "", "configmaps", mutations);
+  EXPECT_GE(turnsUntilStored("mutated"), without + 40);
+}
+
+// A policy that is deleted while a request waits for its turn applies to this request.
+TEST_F(HostilePoliciesTest, policiesMayChangeBetweenTheirExpressions) {
+  std::string mutations;
+  for (int i = 0; i < 20; ++i)
+    mutations += (i == 0 ? "" : ",") + apply("Object{data: {'x': " + costly() + " ? '2' : '3'}}");
+  mutating("p", "", "configmaps", mutations);
+  Answer made;
+  tasks.spawn(collect(
+      server.get(), routed("POST", kMaps, R"({"metadata":{"name":"a"},"data":{"x":"1"}})", "", ""),
+      &made));
+  ASSERT_EQ(made.status, 0);
+  ASSERT_EQ(remove(kGroup + "mutatingadmissionpolicies/p").status, 200);
+  loop.advance(std::chrono::milliseconds(10));
+  EXPECT_EQ(made.status, 201) << made.message();
+  EXPECT_EQ(textAt(get(kMaps + "/a").body, "data", "x"), "2");
 }
 
 }  // namespace

@@ -55,11 +55,13 @@ class Application {
 
   bool isApplied = false;  // at least one mutation
 
-  Result<bool> match() { return invocation_.policy->program->match(inputs()); }
+  Result<bool> match(std::uint64_t& cost) {
+    return invocation_.policy->program->match(inputs(), cost);
+  }
   // The inner error is that of the expression or its patch.
-  Outcome<Result<>> apply(std::size_t index) {
+  Outcome<Result<>> apply(std::size_t index, std::uint64_t& cost) {
     const ResourceForm& form = invocation_.form;
-    auto next = invocation_.policy->program->apply(index, inputs(), request_.schema(form));
+    auto next = invocation_.policy->program->apply(index, inputs(), request_.schema(form), cost);
     if (!next) return Result<>(fail(std::move(next).error()));
     json::value object = forms_.converted(*std::move(next), form, true);
     if (auto good = complete_(object, true); !good) return std::unexpected(std::move(good.error()));
@@ -79,12 +81,12 @@ class Application {
 
 }  // namespace
 
-Outcome<> MutatingPolicies::mutate(AdmissionAttributes& a, const AdmissionHost& host,
-                                   Reinvocation& rounds, const CompleteObject& complete,
-                                   bool& again) const {
+Task<Outcome<>> MutatingPolicies::mutate(AdmissionAttributes& a, const AdmissionHost& host,
+                                         Reinvocation& rounds, const CompleteObject& complete,
+                                         bool& again, Pauses& pauses) const {
   const RequestForms forms(host.forms, a);
   // A deletion has no object that could change.
-  if (a.operation == "DELETE" || !mayMatch(a, forms)) return {};
+  if (a.operation == "DELETE" || !mayMatch(a, forms)) co_return Outcome<>();
   const std::vector<Selected> selection = select(a, forms, host);
   Refusals refusals;
   // As kube-apiserver: problems are reported before the errors of expressions.
@@ -94,26 +96,36 @@ Outcome<> MutatingPolicies::mutate(AdmissionAttributes& a, const AdmissionHost& 
   const auto isInvocation = [](const Selected& each) {
     return std::holds_alternative<Invocation>(each);
   };
-  if (std::ranges::none_of(selection, isInvocation)) return refusals.end();
+  if (std::ranges::none_of(selection, isInvocation)) co_return refusals.end();
   auto namespaceObject = namespaceObjectOf(host, a);
-  if (!namespaceObject) return std::unexpected(std::move(namespaceObject.error()));
+  if (!namespaceObject) co_return std::unexpected(std::move(namespaceObject.error()));
   PolicyRequest request(host, a, forms, *std::move(namespaceObject));
   bool isPatched = false;
   for (const Selected& selected : selection) {
     if (!isInvocation(selected)) continue;
     const auto& invocation = std::get<Invocation>(selected);
     Application application(invocation, forms, request, complete);
-    const auto matched = application.match();
+    std::uint64_t cost = 0;
+    const auto matched = application.match(cost);
+    if (pauses.afterCost(cost)) {
+      auto pause = pauses.pause();
+      co_await pause;
+    }
     if (!matched)
       refusals.add(invocation.policy, invocation.binding, matched.error().message, true);
     const std::string key = keyOf(invocation);
     if (!matched || !*matched || !rounds.mayCall(key)) continue;
     const json::value before = request.object();
     for (std::size_t i = 0; i < invocation.policy->program->size() && !before.is_null(); ++i) {
-      auto applied = application.apply(i);
-      if (!applied) return std::unexpected(std::move(applied.error()));
+      std::uint64_t ofPatch = 0;
+      auto applied = application.apply(i, ofPatch);
+      if (!applied) co_return std::unexpected(std::move(applied.error()));
       if (!*applied)
         refusals.add(invocation.policy, invocation.binding, applied->error().message, true);
+      if (pauses.afterCost(ofPatch)) {
+        auto pause = pauses.pause();
+        co_await pause;
+      }
     }
     if (request.object() != before) {
       rounds.onChange();
@@ -129,7 +141,7 @@ Outcome<> MutatingPolicies::mutate(AdmissionAttributes& a, const AdmissionHost& 
     again = true;
   }
   a.object = request.object();
-  return refusals.end();
+  co_return refusals.end();
 }
 
 }  // namespace koord::apiserver

@@ -8,6 +8,7 @@
 // the failure policy says; a patch that makes an object which its kind does not allow always fails
 // it.
 
+#include "apiserver/admission/pauses.h"
 #include "apiserver/admission/policy_set.h"
 #include "apiserver/admission/reinvocation.h"
 #include "apiserver/rules/mutation_program.h"
@@ -17,9 +18,10 @@ namespace koord::apiserver {
 class MutatingPolicies : public PolicySet<MutationProgram> {
  public:
   // Applies the policies to attributes.object, in a round that `rounds` has begun. Sets `again` if
-  // there must be a second round.
-  Outcome<> mutate(AdmissionAttributes& attributes, const AdmissionHost& host, Reinvocation& rounds,
-                   const CompleteObject& complete, bool& again) const;
+  // there must be a second round. Policies may change meanwhile. All arguments outlive the task.
+  Task<Outcome<>> mutate(AdmissionAttributes& attributes, const AdmissionHost& host,
+                         Reinvocation& rounds, const CompleteObject& complete, bool& again,
+                         Pauses& pauses) const;
 };
 
 }  // namespace koord::apiserver

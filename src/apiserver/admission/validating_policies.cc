@@ -111,27 +111,35 @@ class Verdict {
 
 }  // namespace
 
-Outcome<> ValidatingPolicies::check(const AdmissionAttributes& a, const AdmissionHost& host,
-                                    AdmissionNotes& notes) const {
+Task<Outcome<>> ValidatingPolicies::check(const AdmissionAttributes& a, const AdmissionHost& host,
+                                          AdmissionNotes& notes, Pauses& pauses) const {
   const RequestForms forms(host.forms, a);
-  if (!mayMatch(a, forms)) return {};
+  if (!mayMatch(a, forms)) co_return Outcome<>();
   Verdict verdict(a, notes);
   std::optional<PolicyRequest> request;
-  for (const Selected& selected : select(a, forms, host)) {
+  const std::vector<Selected> selection = select(a, forms, host);
+  for (const Selected& selected : selection) {
     if (const auto* problem = std::get_if<Problem>(&selected)) {
       verdict.add(*problem);
       continue;
     }
     if (!request) {
       auto namespaceObject = namespaceObjectOf(host, a);
-      if (!namespaceObject) return std::unexpected(std::move(namespaceObject.error()));
+      if (!namespaceObject) co_return std::unexpected(std::move(namespaceObject.error()));
       request.emplace(host, a, forms, *std::move(namespaceObject));
     }
     const auto& invocation = std::get<Invocation>(selected);
-    verdict.add(invocation, invocation.policy->program->evaluate(
-                                request->inputs(invocation.form, invocation.param.get())));
+    PolicyProgram::Evaluation evaluation(*invocation.policy->program,
+                                         request->inputs(invocation.form, invocation.param.get()));
+    for (bool more = true; more;) {
+      more = evaluation.step();
+      if (!pauses.afterCost(evaluation.cost())) continue;
+      auto pause = pauses.pause();
+      co_await pause;
+    }
+    verdict.add(invocation, evaluation.takeFindings());
   }
-  return verdict.end();
+  co_return verdict.end();
 }
 
 }  // namespace koord::apiserver

@@ -147,15 +147,16 @@ std::size_t MutationProgram::size() const {
   return state_->mutations.size();
 }
 
-Result<bool> MutationProgram::match(const PolicyInputs& inputs) const {
-  return state_->expressions.match(inputs);
+Result<bool> MutationProgram::match(const PolicyInputs& inputs, std::uint64_t& cost) const {
+  return state_->expressions.match(inputs, &cost);
 }
 
 Result<json::value> MutationProgram::apply(std::size_t index, const PolicyInputs& inputs,
-                                           const api::Schema* schema) const {
+                                           const api::Schema* schema, std::uint64_t& cost) const {
   const Mutation& mutation = state_->mutations[index];
   PolicyRun run(state_->expressions, inputs, kRulesCostLimit);
   const auto patch = run.evaluate(mutation.patch);
+  cost += kRulesCostLimit - run.budget();
   if (!patch) return invalid(patch.error().message);
   return mutation.isJsonPatch ? patched(inputs.object, *patch)
                               : merged(inputs.object, *patch, schema);

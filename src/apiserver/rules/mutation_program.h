@@ -30,12 +30,12 @@ class MutationProgram {
   // The mutations, in the order in which they are applied. Requires that there are no problems, as
   // the functions below do.
   std::size_t size() const;
-  // See PolicyExpressions::match.
-  Result<bool> match(const PolicyInputs& inputs) const;
+  // See PolicyExpressions::match. Both functions add the cost of the evaluation to `cost`.
+  Result<bool> match(const PolicyInputs& inputs, std::uint64_t& cost) const;
   // The object after a mutation. `schema` is the object's; nullptr: it has none. Invalid if the
   // expression cannot be evaluated or its patch cannot be applied.
   Result<json::value> apply(std::size_t index, const PolicyInputs& inputs,
-                            const api::Schema* schema) const;
+                            const api::Schema* schema, std::uint64_t& cost) const;
 
  private:
   struct State;

@@ -102,13 +102,13 @@ void PolicyExpressions::addConditions(const json::value& spec) {
       conditions_.push_back(*std::move(compiled));
 }
 
-Result<bool> PolicyExpressions::match(const PolicyInputs& inputs) const {
-  return matchConditions(*conditionEnvironment_, conditions_, inputs);
+Result<bool> PolicyExpressions::match(const PolicyInputs& inputs, std::uint64_t* cost) const {
+  return matchConditions(*conditionEnvironment_, conditions_, inputs, cost);
 }
 
 Result<bool> matchConditions(const PolicyEnvironment& environment,
                              const std::vector<PolicyExpression>& conditions,
-                             const PolicyInputs& inputs) {
+                             const PolicyInputs& inputs, std::uint64_t* all) {
   if (conditions.empty()) return true;
   const cel::Activation activation = environment.activate(inputs);
   std::uint64_t budget = kConditionsCostLimit;
@@ -117,6 +117,7 @@ Result<bool> matchConditions(const PolicyEnvironment& environment,
   for (const PolicyExpression& condition : conditions) {
     std::uint64_t cost = 0;
     const auto result = condition.program.evaluate(activation, {kEvaluationCostLimit}, &cost);
+    if (all) *all += cost;
     if (cost > budget) return outOfBudget();
     budget -= cost;
     if (!result) {

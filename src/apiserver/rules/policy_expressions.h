@@ -64,7 +64,8 @@ class PolicyExpressions {
 
   // False if one match condition is false, although others may have failed. Otherwise the errors of
   // those that failed, if there are any.
-  Result<bool> match(const PolicyInputs& inputs) const;
+  // `cost`, if given, receives the cost of all.
+  Result<bool> match(const PolicyInputs& inputs, std::uint64_t* cost = nullptr) const;
 
  private:
   friend class PolicyRun;
@@ -107,6 +108,6 @@ class PolicyRun {
 // Evaluates match conditions: see PolicyExpressions::match.
 Result<bool> matchConditions(const PolicyEnvironment& environment,
                              const std::vector<PolicyExpression>& conditions,
-                             const PolicyInputs& inputs);
+                             const PolicyInputs& inputs, std::uint64_t* cost = nullptr);
 
 }  // namespace koord::apiserver

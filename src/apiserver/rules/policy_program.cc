@@ -56,9 +56,6 @@ struct PolicyProgram::State {
               {cel::Type::string(), cel::Type::null()}, "valueExpression is not specified"))
         annotations.push_back({std::string(textAt((*values)[i], "key")), *std::move(value)});
   }
-
-  void validate(const PolicyInputs& inputs, Findings& findings) const;
-  void annotate(const PolicyInputs& inputs, Findings& findings) const;
 };
 
 PolicyProgram::PolicyProgram(std::unique_ptr<const State> state) : state_(std::move(state)) {}
@@ -106,60 +103,150 @@ PolicyProgram::Denial denialOf(std::size_t index, const Validation& validation, 
 
 }  // namespace
 
-void PolicyProgram::State::validate(const PolicyInputs& inputs, Findings& findings) const {
-  PolicyRun run(expressions, inputs, kRulesCostLimit);
-  std::vector<std::size_t> failures;  // without a message yet: messages use what budget is left
-  std::vector<Denial> denials(validations.size());
-  for (std::size_t i = 0; i < validations.size(); ++i) {
-    const auto value = run.evaluate(*validations[i].rule);
-    if (value) {
-      if (!value->isTrue()) failures.push_back(i);
-    } else if (value.error().code == ErrorCode::TooManyRequests) {
-      findings.denials = {failed(i, value.error().message)};
-      return;
-    } else {
-      denials[i] = failed(i, value.error().message);
-    }
+// One list of steps after the other: conditions, validations, the messages of those that failed,
+// annotations.
+struct PolicyProgram::Evaluation::Work {
+  enum class Part { Conditions, Validations, Messages, Annotations, End };
+
+  const State& state;
+  PolicyInputs inputs;
+  Part part = Part::Conditions;
+  std::size_t next = 0;               // in the part's list
+  std::optional<PolicyRun> run;       // of the part
+  std::vector<Denial> denials;        // by validation; without a message: it holds
+  std::vector<std::size_t> failures;  // validations that are false
+  Findings findings;
+
+  void begin(Part now, std::uint64_t budget) {
+    part = now;
+    next = 0;
+    run.emplace(state.expressions, inputs, budget);
   }
-  if (!failures.empty()) {
-    // Variables are evaluated again, as for every kind of expression.
-    PolicyRun messages(expressions, inputs, run.budget());
-    for (const std::size_t i : failures) denials[i] = denialOf(i, validations[i], messages);
+  void end() {
+    part = Part::End;
+    run.reset();
   }
-  for (Denial& denial : denials)
-    if (!denial.message.empty()) findings.denials.push_back(std::move(denial));
+  // Each returns the cost.
+  std::uint64_t matchConditions();
+  std::uint64_t validateNext();
+  std::uint64_t explainNext();
+  std::uint64_t annotateNext();
+  void endValidations();
+  void endMessages();
+  void beginAnnotations();
+};
+
+std::uint64_t PolicyProgram::Evaluation::Work::matchConditions() {
+  std::uint64_t cost = 0;
+  const auto matched = state.expressions.match(inputs, &cost);
+  if (!matched) findings.denials.push_back(failed(0, matched.error().message));
+  if (!matched || !*matched) {
+    end();
+    return cost;
+  }
+  denials.resize(state.validations.size());
+  begin(Part::Validations, kRulesCostLimit);
+  if (state.validations.empty()) endValidations();
+  return cost;
 }
 
-void PolicyProgram::State::annotate(const PolicyInputs& inputs, Findings& findings) const {
-  if (annotations.empty()) return;
-  PolicyRun run(expressions, inputs, kRulesCostLimit);
-  for (const AuditAnnotation& annotation : annotations) {
-    const auto value = run.evaluate(annotation.value);
-    if (!value) {
-      findings.annotationErrors.push_back(value.error().message);
-      if (value.error().code == ErrorCode::TooManyRequests) return;
-    } else if (value->is(cel::Kind::String)) {
-      if (const auto text = trim(value->text()); !text.empty())
-        findings.annotations.push_back({annotation.key, std::string(text)});
-    }
+std::uint64_t PolicyProgram::Evaluation::Work::validateNext() {
+  const std::uint64_t budget = run->budget();
+  const auto value = run->evaluate(*state.validations[next].rule);
+  const std::uint64_t cost = budget - run->budget();
+  if (value) {
+    if (!value->isTrue()) failures.push_back(next);
+  } else if (value.error().code == ErrorCode::TooManyRequests) {
+    findings.denials = {failed(next, value.error().message)};
+    beginAnnotations();
+    return budget;
+  } else {
+    denials[next] = failed(next, value.error().message);
   }
+  if (++next == state.validations.size()) endValidations();
+  return cost;
+}
+
+// Messages use what budget is left. Variables are evaluated again, as for every kind of expression.
+void PolicyProgram::Evaluation::Work::endValidations() {
+  if (failures.empty()) return endMessages();
+  begin(Part::Messages, run->budget());
+}
+
+std::uint64_t PolicyProgram::Evaluation::Work::explainNext() {
+  const std::uint64_t budget = run->budget();
+  const std::size_t index = failures[next];
+  denials[index] = denialOf(index, state.validations[index], *run);
+  const std::uint64_t cost = denials[index].isError ? budget : budget - run->budget();
+  if (++next == failures.size()) endMessages();
+  return cost;
+}
+
+void PolicyProgram::Evaluation::Work::endMessages() {
+  for (Denial& denial : denials)
+    if (!denial.message.empty()) findings.denials.push_back(std::move(denial));
+  beginAnnotations();
+}
+
+void PolicyProgram::Evaluation::Work::beginAnnotations() {
+  if (state.annotations.empty()) return end();
+  begin(Part::Annotations, kRulesCostLimit);
+}
+
+std::uint64_t PolicyProgram::Evaluation::Work::annotateNext() {
+  const AuditAnnotation& annotation = state.annotations[next++];
+  const std::uint64_t budget = run->budget();
+  const auto value = run->evaluate(annotation.value);
+  const std::uint64_t cost = budget - run->budget();
+  const bool isOverBudget = !value && value.error().code == ErrorCode::TooManyRequests;
+  if (!value) {
+    findings.annotationErrors.push_back(value.error().message);
+  } else if (value->is(cel::Kind::String)) {
+    if (const auto text = trim(value->text()); !text.empty())
+      findings.annotations.push_back({annotation.key, std::string(text)});
+  }
+  if (isOverBudget || next == state.annotations.size()) end();
+  return isOverBudget ? budget : cost;
+}
+
+PolicyProgram::Evaluation::Evaluation(const PolicyProgram& program, const Inputs& inputs)
+    : work_(std::make_unique<Work>(*program.state_, inputs)) {
+  if (program.problems().empty()) return;
+  work_->findings.denials.push_back(failed(0, program.problems().front()));
+  work_->end();
+}
+
+PolicyProgram::Evaluation::~Evaluation() = default;
+
+bool PolicyProgram::Evaluation::step() {
+  switch (work_->part) {
+    case Work::Part::Conditions:
+      cost_ = work_->matchConditions();
+      break;
+    case Work::Part::Validations:
+      cost_ = work_->validateNext();
+      break;
+    case Work::Part::Messages:
+      cost_ = work_->explainNext();
+      break;
+    case Work::Part::Annotations:
+      cost_ = work_->annotateNext();
+      break;
+    case Work::Part::End:
+      break;
+  }
+  return work_->part != Work::Part::End;
+}
+
+PolicyProgram::Findings PolicyProgram::Evaluation::takeFindings() {
+  return std::move(work_->findings);
 }
 
 PolicyProgram::Findings PolicyProgram::evaluate(const Inputs& inputs) const {
-  Findings findings;
-  if (!problems().empty()) {
-    findings.denials.push_back(failed(0, problems().front()));
-    return findings;
+  Evaluation evaluation(*this, inputs);
+  while (evaluation.step()) {
   }
-  const auto matched = state_->expressions.match(inputs);
-  if (!matched) {
-    findings.denials.push_back(failed(0, matched.error().message));
-    return findings;
-  }
-  if (!*matched) return findings;
-  state_->validate(inputs, findings);
-  state_->annotate(inputs, findings);
-  return findings;
+  return evaluation.takeFindings();
 }
 
 }  // namespace koord::apiserver

@@ -6,6 +6,7 @@
 // Costs: the validations of a policy share a budget with their messages; audit annotations have one
 // of their own. Threads: immutable, may be shared.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,8 +41,26 @@ class PolicyProgram {
 
   // "spec.validations[0].expression: Invalid value: ...".
   const std::vector<std::string>& problems() const;
-  // Nothing if a match condition is false. After an error in a match condition, or if the policy
-  // cannot be compiled, it is the only denial.
+
+  // An evaluation in steps of one expression each, so that a caller can do other work between two
+  // of them. The program and what the inputs refer to outlive it.
+  class Evaluation {
+   public:
+    Evaluation(const PolicyProgram& program, const Inputs& inputs);
+    ~Evaluation();
+    // Evaluates the next expression, or all match conditions. False if nothing is left.
+    bool step();
+    std::uint64_t cost() const { return cost_; }  // of the last step
+    // Nothing if a match condition is false. After an error in a match condition, or if the policy
+    // cannot be compiled, it is the only denial. Requires that nothing is left.
+    Findings takeFindings();
+
+   private:
+    struct Work;
+    std::unique_ptr<Work> work_;
+    std::uint64_t cost_ = 0;
+  };
+  // All steps.
   Findings evaluate(const Inputs& inputs) const;
 
  private:

@@ -100,7 +100,7 @@ Server::Server(Executor& executor, ServerOptions options)
       options_(std::move(options)),
       random_(options_.seed),
       store_(executor, {options_.historyEvents}),
-      admission_(options_.webhookCaller, random_),
+      admission_(executor, options_.webhookCaller, random_),
       quotas_(executor, store_, registry_),
       crdCleanup_(std::make_unique<CrdCleanup>(*this)),
       policyChecks_(std::make_unique<PolicyChecks>(*this)) {

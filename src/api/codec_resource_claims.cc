@@ -38,24 +38,32 @@ bool isReservedFor(const ResourceClaim& claim, std::string_view uid) {
                              [&](const auto& consumer) { return consumer.uid == uid; });
 }
 
-namespace {
-
-const PodResourceClaimStatus* statusOf(const Pod& pod, const PodResourceClaim& entry) {
+PodClaimNames::PodClaimNames(const Pod& pod) : pod_(pod) {
+  constexpr std::size_t kMany = 16;
   const auto& statuses = pod.status.resourceClaimStatuses;
-  const auto it = std::ranges::find(statuses, entry.name, &PodResourceClaimStatus::name);
-  return it == statuses.end() ? nullptr : it;
+  if (statuses.size() <= kMany) return;
+  byEntry_.reserve(statuses.size());
+  for (const PodResourceClaimStatus& status : statuses) byEntry_.emplace(status.name, &status);
 }
 
-}  // namespace
+const PodResourceClaimStatus* PodClaimNames::statusOf(const PodResourceClaim& entry) const {
+  if (!byEntry_.empty()) {
+    const auto known = byEntry_.find(entry.name);
+    return known == byEntry_.end() ? nullptr : known->second;
+  }
+  const auto& statuses = pod_.status.resourceClaimStatuses;
+  const auto it = std::ranges::find(statuses, entry.name, &PodResourceClaimStatus::name);
+  return it == statuses.end() ? nullptr : &*it;
+}
 
-const std::string* claimNameOf(const Pod& pod, const PodResourceClaim& entry) {
+const std::string* PodClaimNames::of(const PodResourceClaim& entry) const {
   if (entry.resourceClaimName) return &*entry.resourceClaimName;
-  const auto* status = statusOf(pod, entry);
+  const auto* status = statusOf(entry);
   return status && status->resourceClaimName ? &*status->resourceClaimName : nullptr;
 }
 
-bool needsNoClaim(const Pod& pod, const PodResourceClaim& entry) {
-  const auto* status = entry.resourceClaimName ? nullptr : statusOf(pod, entry);
+bool PodClaimNames::needsNone(const PodResourceClaim& entry) const {
+  const auto* status = entry.resourceClaimName ? nullptr : statusOf(entry);
   return status && !status->resourceClaimName;
 }
 

@@ -3,6 +3,8 @@
 // resource.k8s.io/v1: ResourceClaim and ResourceClaimTemplate, the requests of pods for devices,
 // and their allocation. resource_devices.h has the devices themselves.
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "api/resource_devices.h"
 
 namespace koord::api {
@@ -158,11 +160,23 @@ struct ResourceClaimTemplate {
 // True if the claim is reserved for the object with this UID.
 bool isReservedFor(const ResourceClaim& claim, std::string_view uid);
 
-// The name of the claim that an entry of pod.spec.resourceClaims stands for: of the claim that the
-// entry names, or of the one generated for it. nullptr if the claim has not been generated yet, or
-// if the pod does not need one (status.resourceClaimStatuses has the entry without a name).
-const std::string* claimNameOf(const Pod& pod, const PodResourceClaim& entry);
-// True if the claim controller decided that the entry needs no claim.
-bool needsNoClaim(const Pod& pod, const PodResourceClaim& entry);
+// The claims that the entries of pod.spec.resourceClaims stand for. A pod may have thousands of
+// entries, so that their statuses are indexed. The pod outlives it.
+class PodClaimNames {
+ public:
+  explicit PodClaimNames(const Pod& pod);
+  // The name of the claim: the one that the entry names, or the one that was generated for it.
+  // nullptr if the claim has not been generated yet, or if the pod does not need one
+  // (status.resourceClaimStatuses has the entry without a name).
+  const std::string* of(const PodResourceClaim& entry) const;
+  // True if the claim controller decided that the entry needs no claim.
+  bool needsNone(const PodResourceClaim& entry) const;
+
+ private:
+  const PodResourceClaimStatus* statusOf(const PodResourceClaim& entry) const;
+
+  const Pod& pod_;
+  boost::unordered_flat_map<std::string_view, const PodResourceClaimStatus*> byEntry_;  // if many
+};
 
 }  // namespace koord::api

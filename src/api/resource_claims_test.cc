@@ -60,12 +60,13 @@ TEST(ResourceClaimsTest, aPodNamesItsClaimOrReceivesAGeneratedOne) {
           [{"containerName":"c","resourceName":"example.com/gpu","requestName":"container-0-request-0"}]}}})");
   ASSERT_TRUE(pod) << pod.error().message;
   const auto& entries = pod->spec.resourceClaims;
-  EXPECT_EQ(*claimNameOf(*pod, entries[0]), "shared");
-  EXPECT_EQ(*claimNameOf(*pod, entries[1]), "p-new-x");
-  EXPECT_EQ(claimNameOf(*pod, entries[2]), nullptr);
-  EXPECT_TRUE(needsNoClaim(*pod, entries[2]));
-  EXPECT_EQ(claimNameOf(*pod, entries[3]), nullptr);
-  EXPECT_FALSE(needsNoClaim(*pod, entries[3]));
+  const PodClaimNames names(*pod);
+  EXPECT_EQ(*names.of(entries[0]), "shared");
+  EXPECT_EQ(*names.of(entries[1]), "p-new-x");
+  EXPECT_EQ(names.of(entries[2]), nullptr);
+  EXPECT_TRUE(names.needsNone(entries[2]));
+  EXPECT_EQ(names.of(entries[3]), nullptr);
+  EXPECT_FALSE(names.needsNone(entries[3]));
   EXPECT_EQ(pod->spec.containers[0].resources.claims[0].request, "gpu");
   EXPECT_EQ(pod->status.extendedResourceClaimStatus->requestMappings[0].resourceName,
             "example.com/gpu");

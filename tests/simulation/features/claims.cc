@@ -427,10 +427,11 @@ void ClaimsFeature::told(const api::Pod& pod) {
 }
 
 std::string ClaimsFeature::unprepared(const api::Pod& pod) const {
+  const api::PodClaimNames names(pod);
   for (const auto& entry : pod.spec.resourceClaims) {
-    const std::string* name = api::claimNameOf(pod, entry);
+    const std::string* name = names.of(entry);
     const auto claim = name ? claims_.get({pod.metadata.namespace_, *name}) : nullptr;
-    if (!claim && api::needsNoClaim(pod, entry)) continue;
+    if (!claim && names.needsNone(entry)) continue;
     if (!claim) return fmt::format("{} lacks {}", pod.metadata.name, entry.name);
     if (!claim->status.allocation)
       return fmt::format("{} of {} is not allocated", *name, pod.metadata.name);

@@ -23,8 +23,9 @@ std::vector<api::ObjectKey> ClaimUsers::of(const Index& index, const std::string
 void ClaimUsers::file(const api::Pod& pod, bool present) {
   const auto key = api::keyOf(pod.metadata);
   const auto& namespace_ = pod.metadata.namespace_;
+  const api::PodClaimNames names(pod);
   for (const auto& entry : pod.spec.resourceClaims) {
-    if (const auto* name = api::claimNameOf(pod, entry))
+    if (const auto* name = names.of(entry))
       put(byClaim_, api::ObjectKey{namespace_, *name}.toString(), key, present);
     if (entry.resourceClaimTemplateName)
       put(byTemplate_, api::ObjectKey{namespace_, *entry.resourceClaimTemplateName}.toString(), key,

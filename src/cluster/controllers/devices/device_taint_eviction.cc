@@ -110,8 +110,9 @@ std::optional<DeviceEviction> DeviceTaintEviction::evictionOf(
     const api::Pod& pod, const api::DeviceTaintRule* simulated) const {
   std::optional<DeviceEviction> eviction;
   if (pod.spec.nodeName.empty() || pod.metadata.deletionTimestamp) return eviction;
+  const api::PodClaimNames names(pod);
   for (const auto& entry : pod.spec.resourceClaims) {
-    const auto* name = api::claimNameOf(pod, entry);
+    const auto* name = names.of(entry);
     const auto claim = name ? claims_.get({pod.metadata.namespace_, *name}) : nullptr;
     if (!claim || !api::isReservedFor(*claim, pod.metadata.uid)) continue;
     const auto next = taints_.evictionOf(*claim, simulated);

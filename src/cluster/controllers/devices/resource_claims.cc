@@ -119,8 +119,9 @@ void ResourceClaimController::podChanged(const api::Pod& pod, bool deleted) {
     const auto add = [&](const std::string& name) {
       queue_.add(fmt::format("{}{}/{}", kClaimKeyPrefix, pod.metadata.namespace_, name));
     };
+    const api::PodClaimNames names(pod);
     for (const auto& entry : pod.spec.resourceClaims) {
-      if (const auto* name = api::claimNameOf(pod, entry)) add(*name);
+      if (const auto* name = names.of(entry)) add(*name);
       created_.erase(createdKey(pod, entry.name));
     }
     if (extended) add(extended->resourceClaimName);
@@ -144,9 +145,10 @@ void ResourceClaimController::claimChanged(const api::ResourceClaim& claim, bool
 
 bool ResourceClaimController::needsWork(const api::Pod& pod) const {
   if (pod.metadata.deletionTimestamp) return false;
+  const api::PodClaimNames names(pod);
   for (const auto& entry : pod.spec.resourceClaims) {
-    const auto* name = api::claimNameOf(pod, entry);
-    if (!name && api::needsNoClaim(pod, entry)) continue;
+    const auto* name = names.of(entry);
+    if (!name && names.needsNone(entry)) continue;
     if (!name) return true;
     const auto claim = claims_.get({pod.metadata.namespace_, *name});
     if (!claim && entry.resourceClaimTemplateName) return true;
@@ -175,8 +177,9 @@ Task<Result<>> ResourceClaimController::sync(std::string key) {
 
 Task<Result<>> ResourceClaimController::syncPod(PodPtr pod) {
   json::array statuses;
+  const Provided provided = providedOf(*pod);
   for (const auto& entry : pod->spec.resourceClaims) {
-    auto providing = provideClaim(pod, entry);
+    auto providing = provideClaim(pod, entry, provided);
     auto name = co_await providing;
     if (!name) {
       auto message = fmt::format("PodResourceClaim {}: {}", entry.name, name.error().message);
@@ -202,18 +205,25 @@ Task<Result<>> ResourceClaimController::syncPod(PodPtr pod) {
   co_return co_await reserving;
 }
 
-Task<Result<std::string>> ResourceClaimController::provideClaim(
-    PodPtr pod, const api::PodResourceClaim& entry) {
+ResourceClaimController::Provided ResourceClaimController::providedOf(const api::Pod& pod) const {
+  Provided provided(pod);
+  for (const auto& key : users_.claimsOfPod(pod.metadata.uid))
+    if (const auto claim = claims_.get(key))
+      provided.generated.emplace(
+          api::textIn(claim->metadata.annotations, api::kPodClaimNameAnnotation), key.name);
+  return provided;
+}
+
+Task<Result<std::string>> ResourceClaimController::provideClaim(PodPtr pod,
+                                                                const api::PodResourceClaim& entry,
+                                                                const Provided& provided) {
   const auto& namespace_ = pod->metadata.namespace_;
-  if (!entry.resourceClaimTemplateName || api::needsNoClaim(*pod, entry)) co_return std::string();
-  if (const auto* name = api::claimNameOf(*pod, entry))
+  if (!entry.resourceClaimTemplateName || provided.names.needsNone(entry)) co_return std::string();
+  if (const auto* name = provided.names.of(entry))
     if (const auto claim = claims_.get({namespace_, *name}); claim && isControlledBy(*claim, *pod))
       co_return std::string();
-  for (const auto& key : users_.claimsOfPod(pod->metadata.uid))
-    if (const auto claim = claims_.get(key);
-        claim &&
-        api::textIn(claim->metadata.annotations, api::kPodClaimNameAnnotation) == entry.name)
-      co_return key.name;
+  if (const auto known = provided.generated.find(entry.name); known != provided.generated.end())
+    co_return known->second;
   if (const auto known = created_.find(createdKey(*pod, entry.name)); known != created_.end())
     co_return known->second;
 
@@ -248,8 +258,9 @@ Task<Result<std::string>> ResourceClaimController::provideClaim(
 }
 
 Task<Result<>> ResourceClaimController::reserve(PodPtr pod) {
+  const api::PodClaimNames names(*pod);
   for (const auto& entry : pod->spec.resourceClaims) {
-    const auto* name = api::claimNameOf(*pod, entry);
+    const auto* name = names.of(entry);
     const auto claim = name ? claims_.get({pod->metadata.namespace_, *name}) : ClaimPtr();
     if (!claim) continue;
     if (entry.resourceClaimTemplateName && !isControlledBy(*claim, *pod))

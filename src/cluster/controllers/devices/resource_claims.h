@@ -14,6 +14,9 @@
 // resourceVersion that it is based on; a conflict is decided again, when the other write arrives. A
 // pod that is not known locally stays a consumer until the API server says that it is gone.
 
+#include <map>
+#include <string>
+
 #include "api/resource_claims.h"
 #include "base/bounded_map.h"
 #include "cluster/controllers/devices/claim_users.h"
@@ -43,9 +46,17 @@ class ResourceClaimController {
   Task<Result<>> syncPod(PodPtr pod);
   Task<Result<>> syncClaim(ClaimPtr claim);
 
+  // The claims of a pod while they are provided.
+  struct Provided {
+    explicit Provided(const api::Pod& pod) : names(pod) {}
+    api::PodClaimNames names;
+    std::map<std::string, std::string> generated;  // names of claims, by the entry's name
+  };
+  Provided providedOf(const api::Pod& pod) const;
   // Creates the claim of an entry, or finds a claim that was created and not reported. Returns its
   // name, or "" if there is nothing to report.
-  Task<Result<std::string>> provideClaim(PodPtr pod, const api::PodResourceClaim& entry);
+  Task<Result<std::string>> provideClaim(PodPtr pod, const api::PodResourceClaim& entry,
+                                         const Provided& provided);
   Task<Result<>> reserve(PodPtr pod);
   // True if the consumer is a pod that does not need the claim.
   Task<Result<bool>> isGone(ClaimPtr claim, const api::ResourceClaimConsumerReference& consumer);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 namespace koord::scheduler {
 
@@ -29,9 +30,19 @@ const api::Condition* trueCondition(const api::AllocatedDeviceStatus& status,
 ClaimsOfPod claimsOfPod(const api::Pod& pod, const ClaimTable& table) {
   ClaimsOfPod found;
   const std::string& here = pod.metadata.namespace_;
+  const api::PodClaimNames names(pod);
+  boost::unordered_flat_set<std::string_view> known;  // uids, if there are many
+  constexpr std::size_t kMany = 16;
+  // Two entries may name the same claim.
+  const auto isNew = [&](const api::ResourceClaim& claim) {
+    if (pod.spec.resourceClaims.size() > kMany) return known.insert(claim.metadata.uid).second;
+    return std::ranges::none_of(found.claims, [&](const ResourceClaimPtr& other) {
+      return other->metadata.uid == claim.metadata.uid;
+    });
+  };
   for (const api::PodResourceClaim& entry : pod.spec.resourceClaims) {
-    if (api::needsNoClaim(pod, entry)) continue;
-    const std::string* name = api::claimNameOf(pod, entry);
+    if (names.needsNone(entry)) continue;
+    const std::string* name = names.of(entry);
     if (!name) {
       found.problem =
           entry.resourceClaimTemplateName
@@ -58,11 +69,7 @@ ClaimsOfPod claimsOfPod(const api::Pod& pod, const ClaimTable& table) {
                       *name, here, pod.metadata.name);
       return found;
     }
-    // Two entries may name the same claim.
-    if (std::ranges::find(found.claims, claim->metadata.uid, [](const auto& known) {
-          return known->metadata.uid;
-        }) == found.claims.end())
-      found.claims.push_back(std::move(claim));
+    if (isNew(*claim)) found.claims.push_back(std::move(claim));
   }
   return found;
 }

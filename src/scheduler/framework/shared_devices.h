@@ -51,6 +51,13 @@ class ClaimedDevicesOffer {
   virtual ~ClaimedDevicesOffer() = default;
   // The devices of the node of which claims have something, ascending.
   virtual std::vector<DeviceNumber> claimedOn(NodeId node) = 0;
+  // Returns true if wouldClaim() may return devices for the pod on some node.
+  virtual bool mayClaim(const PodInfo& pod) const = 0;
+  // The devices of which the pod's own claims, as far as they are not allocated, would get
+  // something on the node, ascending. Empty if the node's devices cannot serve the claims.
+  virtual std::vector<DeviceNumber> wouldClaim(const PodInfo& pod, NodeId node) = 0;
+  // Increases when wouldClaim() may change for a node that the change does not touch.
+  virtual std::uint64_t choiceEpoch() const = 0;
 };
 
 // Shared by all profiles (Handle::shared). A member is nullptr if no profile has the plugin.

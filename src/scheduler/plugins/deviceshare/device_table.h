@@ -80,6 +80,15 @@ class DeviceTable final : public LedgerOf<DeviceGrant>,
     return shared_.claimed && node.id != kNoNode ? shared_.claimed->claimedOn(node.id)
                                                  : std::vector<DeviceNumber>();
   }
+  // Returns true if the pod has claims that may get devices of the table.
+  bool mayClaim(const PodInfo& pod) const {
+    return shared_.claimed && !pod.kind && shared_.claimed->mayClaim(pod);
+  }
+  // See ClaimedDevicesOffer. Requires mayClaim().
+  std::uint64_t choiceEpoch() const { return shared_.claimed->choiceEpoch(); }
+  // Adds what the pod's own claims would get on the node, because DynamicResources reserves before
+  // DeviceShare.
+  void addOwnClaims(const PodInfo& pod, const NodeDevices& node, DeviceUse& use) const;
   // What is in use on the node: by pods, reservations, and claims, which have devices as a whole.
   // The result is node.use, or `space`.
   const DeviceUse& useOn(const NodeDevices& node, DeviceUse& space) const;

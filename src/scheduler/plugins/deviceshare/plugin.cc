@@ -100,10 +100,12 @@ void DeviceShare::sign(const PodInfo& pod, Signature& signature) const {
 }
 
 // Templates matter only to pods whose request must equal one. The pod's request says which these
-// are; nearly none is.
-std::uint64_t DeviceShare::epoch(const CycleState& state, const PodInfo&) const {
+// are; nearly none is. Devices that several nodes can reach matter only to pods with claims.
+std::uint64_t DeviceShare::epoch(const CycleState& state, const PodInfo& pod) const {
   const auto* devices = state.get<PodDevices>(kPod);
-  return devices && devices->byTemplate ? templates_.version() : 0;
+  if (!devices || !devices->wanted()) return 0;
+  return (devices->byTemplate ? templates_.version() : 0) +
+         (table_.mayClaim(pod) ? table_.choiceEpoch() : 0);
 }
 
 std::uint64_t DeviceShare::preFilterEpoch(const PodInfo& pod) const {
@@ -165,7 +167,7 @@ Status DeviceShare::judge(const PodInfo& pod, NodeId node, bool mayMatch) const 
 
 Status DeviceShare::judgeDevices(const PodDevices& devices, const PodInfo& pod,
                                  const NodeDevices& here, bool mayMatch) const {
-  if (devices.plain && !mayMatch) {
+  if (devices.plain && !mayMatch && !table_.mayClaim(pod)) {
     DeviceUse all;
     const QuickFit fit =
         quickFit(devices.demand, here.inventory, table_.useOn(here, all), here.gpus);
@@ -212,7 +214,8 @@ std::int64_t DeviceShare::scoreOn(const PodInfo& pod, NodeId node, bool mayMatch
   const PodDevices& devices = of(pod, node);
   if (!here || !devices.wanted()) return 0;
   const NumaMask affinity = affinityOf(pod, node, false);
-  if (devices.plain && !mayMatch && affinity == kAnyNuma && rules_ == DeviceRules::Ours) {
+  if (devices.plain && !mayMatch && affinity == kAnyNuma && rules_ == DeviceRules::Ours &&
+      !table_.mayClaim(pod)) {
     DeviceUse all;
     const auto score =
         quickScore(devices.demand, scoring_, here->inventory, table_.useOn(*here, all));

@@ -32,20 +32,34 @@ std::vector<std::string> identitiesOf(const api::DeviceInfo& info) {
   return identities;
 }
 
+AllocatedDevices wholeDevices(const NodeDevices& node, const std::vector<DeviceNumber>& numbers) {
+  AllocatedDevices whole;
+  for (const DeviceNumber number : numbers) {
+    const auto [type, minor] = deviceOf(number);
+    if (const KnownDevice* known = node.inventory.find(type, minor))
+      koord::scheduler::at(whole, type).push_back({minor, known->total, {}, {}});
+  }
+  return whole;
+}
+
 }  // namespace
 
 const DeviceUse& DeviceTable::useOn(const NodeDevices& node, DeviceUse& space) const {
   const std::vector<DeviceNumber> claimed = claimedOn(node);
   if (claimed.empty()) return node.use;
-  AllocatedDevices whole;
-  for (const DeviceNumber number : claimed) {
-    const auto [type, minor] = deviceOf(number);
-    if (const KnownDevice* known = node.inventory.find(type, minor))
-      koord::scheduler::at(whole, type).push_back({minor, known->total, {}, {}});
-  }
   space = node.use;
-  space.add(whole);
+  space.add(wholeDevices(node, claimed));
   return space;
+}
+
+void DeviceTable::addOwnClaims(const PodInfo& pod, const NodeDevices& node, DeviceUse& use) const {
+  if (!mayClaim(pod) || node.id == kNoNode) return;
+  std::vector<DeviceNumber> own = shared_.claimed->wouldClaim(pod, node.id);
+  if (own.empty()) return;
+  const std::vector<DeviceNumber> claimed = claimedOn(node);
+  std::erase_if(own,
+                [&](DeviceNumber number) { return std::ranges::binary_search(claimed, number); });
+  use.add(wholeDevices(node, own));
 }
 
 void DeviceTable::keepIdentities(NodeDevices& devices) {

@@ -43,6 +43,7 @@ Minors minorsOf(const std::vector<AllocatedDevice>& devices) {
 DeviceUse DeviceShare::useWithout(const PodInfo& pod, const NodeDevices& node) const {
   DeviceUse all;
   DeviceUse use = table_.useOn(node, all);
+  table_.addOwnClaims(pod, node, use);
   const DeviceGrant* held = table_.grantOf(pod.uid());
   const Cluster::PodRecord* record = held ? cluster_.findPod(pod.uid()) : nullptr;
   if (!record || table_.at(record->node) != &node) return use;

@@ -149,6 +149,17 @@ std::vector<DeviceNumber> DeviceLinks::claimedOn(NodeId node) {
   return numbers;
 }
 
+std::vector<DeviceNumber> DeviceLinks::hardwareOf(NodeId node, const Chosen& devices) {
+  std::set<DeviceNumber> numbers;
+  const NodeLinks* links = devices.empty() ? nullptr : of(node);
+  if (!links) return {};
+  for (const Link& link : links->links)
+    if (std::ranges::find(devices, std::pair(link.pool, std::string_view(link.device))) !=
+        devices.end())
+      numbers.insert(link.hardware.begin(), link.hardware.end());
+  return {numbers.begin(), numbers.end()};
+}
+
 bool DeviceLinks::isAllocated(NodeId node, const Link& link) const {
   return std::ranges::any_of(link.hardware, [&](DeviceNumber number) {
     return shared_.listed->isAllocated(node, number);

@@ -32,6 +32,28 @@ class DeviceLinks final : public ClaimedDevicesOffer {
               SharedDevices& shared);
 
   std::vector<DeviceNumber> claimedOn(NodeId node) override;
+  bool mayClaim(const PodInfo& pod) const override {
+    return chooser && sharesDevices() && chooser->hasClaims(pod);
+  }
+  std::vector<DeviceNumber> wouldClaim(const PodInfo& pod, NodeId node) override {
+    return mayClaim(pod) ? hardwareOf(node, chooser->chooseFor(pod, node))
+                         : std::vector<DeviceNumber>();
+  }
+  std::uint64_t choiceEpoch() const override { return chooser ? chooser->choiceEpoch() : 0; }
+
+  // Chooses devices for the claims of a pod that waits.
+  using Chosen = std::vector<std::pair<const dra::PoolUse*, std::string_view>>;
+  class Chooser {
+   public:
+    virtual ~Chooser() = default;
+    // Returns true if the pod has claims, or requests resources that classes back.
+    virtual bool hasClaims(const PodInfo& pod) const = 0;
+    // The devices of the node that a search finds for the pod's claims.
+    virtual Chosen chooseFor(const PodInfo& pod, NodeId node) = 0;
+    virtual std::uint64_t choiceEpoch() const = 0;
+  };
+  Chooser* chooser = nullptr;  // set by the manager
+
   // By index in inventory.devices: true if DeviceShare has given the hardware. Empty if it has
   // given none of them.
   std::vector<bool> allocatedOn(NodeId node, const dra::NodeInventory& inventory);
@@ -68,6 +90,7 @@ class DeviceLinks final : public ClaimedDevicesOffer {
     std::set<std::string> identities;
   };
 
+  std::vector<DeviceNumber> hardwareOf(NodeId node, const Chosen& devices);
   // nullptr if DeviceShare has no devices on the node, or there are no slices.
   const NodeLinks* of(NodeId node);
   std::vector<Link> compute(const api::Node& node, const ListedDevices& listed) const;

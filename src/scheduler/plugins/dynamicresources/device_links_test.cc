@@ -133,6 +133,24 @@ TEST_F(BothWorlds, a_gpu_is_given_once) {
   expectSound();
 }
 
+// The filter knows what the pod's own claim will take, so that the pod goes to a node that has both.
+TEST_F(BothWorlds, a_pod_with_a_claim_and_a_request_goes_where_it_gets_both) {
+  shared("a", 1);
+  shared("b", 2);
+  for (int i = 0; i < 3; ++i) {
+    const PodBuilder pod = claiming("p", 1).request("koordinator.sh/gpu", "50");
+    EXPECT_EQ(answer(pod, "a"), kUnschedulable + "Insufficient GPU Devices");
+    EXPECT_EQ(answer(pod, "b"), "");
+    EXPECT_EQ(schedule(pod), "b gpu 1:50");
+    EXPECT_EQ(api.devicesOf("claim-p"), "b/gpu-0");
+    endWithClaim("p");
+  }
+  schedule(wholeGpus("other", "1"), "b");
+  EXPECT_EQ(answer(claiming("q", 1).request("koordinator.sh/gpu", "50"), "b"),
+            kUnschedulable + "Insufficient GPU Devices");
+  expectSound();
+}
+
 TEST_F(BothWorlds, the_same_hardware_is_recognised) {
   const auto text = [](const char* name, const char* value) {
     return fmt::format(R"("{}": {{"string": "{}"}})", name, value);

@@ -35,6 +35,7 @@ DeviceManager::DeviceManager(Cluster& cluster, Stores& stores, SharedDevices& sh
       links(cluster, usage, inventory, shared),
       cluster_(cluster),
       classes_(stores.of<api::DeviceClass>()) {
+  links.chooser = this;
   usage.changed = [this](const dra::PoolKey& pool) { poolChanged(pool); };
   inventory.nodeChanged = [this](const std::string& node) { touch(node); };
   inventory.sharedChanged = [this] { ++sharedRevision_; };
@@ -102,6 +103,39 @@ void DeviceManager::setSlice(const dra::SlicePtr& before, const dra::SlicePtr& a
   links.sliceChanging(before, after);
   inventory.setSlice(before, after);
   links.sliceChanged(before, after);
+}
+
+bool DeviceManager::hasClaims(const PodInfo& pod) const {
+  return !pod.pod->spec.resourceClaims.empty() || !backedOf(pod).empty();
+}
+
+DeviceLinks::Chosen DeviceManager::chooseFor(const PodInfo& pod, NodeId node) {
+  const std::shared_ptr<const api::Node>& object = cluster_.node(node).object;
+  const auto lacking = withoutPluginOn(cluster_, node, backedOf(pod));
+  if (!object || (pod.pod->spec.resourceClaims.empty() && lacking.empty())) return {};
+  std::vector<ResourceClaimPtr> wanted = claimsOfPod(*pod.pod, claims).claims;
+  std::erase_if(wanted, [&](const ResourceClaimPtr& claim) {
+    return claim->status.allocation || claims.inFlight(claim->metadata.uid);
+  });
+  if (!lacking.empty()) wanted.push_back(makeExtendedClaim(cluster_, *pod.pod, lacking, "").claim);
+  if (wanted.empty()) return {};
+  const PlanPtr plan = planFor(wanted);
+  if (!*plan) return {};
+  const dra::NodeInventory& devices = inventory.of(object);
+  // A search that takes long fails in DynamicResources, too.
+  constexpr int kChecks = 1000;
+  int checks = 0;
+  const std::function<bool()> expired = [&checks] { return ++checks > kChecks; };
+  dra::Search search(**plan, devices, moreTaints, expired);
+  search.exclude(links.allocatedOn(node, devices));
+  DeviceLinks::Chosen chosen;
+  if (!search.run().found()) return chosen;
+  for (const dra::Pick& pick : search.picks()) {
+    if ((*plan)->requests[pick.request].adminAccess) continue;
+    const dra::DeviceOnNode& device = devices.devices[pick.device];
+    chosen.emplace_back(device.pool->use, device.device->name());
+  }
+  return chosen;
 }
 
 DeviceManager::PlanPtr DeviceManager::planFor(const std::vector<ResourceClaimPtr>& unallocated) {

@@ -17,7 +17,7 @@
 
 namespace koord::scheduler {
 
-class DeviceManager {
+class DeviceManager final : private DeviceLinks::Chooser {
  public:
   // compiler must outlive it.
   struct Gates {
@@ -65,6 +65,9 @@ class DeviceManager {
   dra::MoreTaints moreTaints;  // of DeviceTaintRules; empty if there are none
 
  private:
+  bool hasClaims(const PodInfo& pod) const override;
+  DeviceLinks::Chosen chooseFor(const PodInfo& pod, NodeId node) override;
+  std::uint64_t choiceEpoch() const override { return sharedRevision_; }
   void setSlice(const dra::SlicePtr& before, const dra::SlicePtr& after);
   void touch(const std::string& node);
   void poolChanged(const dra::PoolKey& pool);

@@ -20,18 +20,19 @@ SAMPLE = re.compile(r'^(\w+)\{([^}]*)\} (\S+)$')
 
 
 class Scheduler:
-    """name is that of its profile. Scores are kept of each pod's last attempt."""
+    """name is that of its profile. Scores are kept of each pod's last attempt. claims: the profile has DynamicResources."""
 
-    def __init__(self, name, binary, kubeconfig, folder, port, own, extenders, arguments):
+    def __init__(self, name, binary, kubeconfig, folder, port, own, extenders, arguments, claims=False):
         self.name = name
         self.extenders = extenders
         self.lock = threading.Lock()
         self.scores = collections.defaultdict(lambda: collections.defaultdict(dict))  # pod -> node -> plugin -> score
         self.totals = collections.defaultdict(dict)  # pod -> node -> score with extenders; of the reference only
         self.log = open(os.path.join(folder, name + ".log"), "wb")
-        # The workloads have no resource claims. koord-scheduler scores as Kubernetes 1.35 does, unless asked.
-        profile = {"schedulerName": name, "pluginConfig": list(arguments),
-                   "plugins": {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}}
+        # koord-scheduler scores as Kubernetes 1.35 does, unless asked.
+        profile = {"schedulerName": name, "pluginConfig": list(arguments)}
+        if not claims:  # other workloads than those with devices
+            profile["plugins"] = {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}
         if own:
             profile["pluginConfig"].append({"name": "NodeResourcesBalancedAllocation", "args": {"balancedAllocationMode": "Improvement"}})
         config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",

@@ -13,7 +13,8 @@ messages that the pod had; the nominated node; victims; events; the plugins that
 each change of the world which events brought the pod back into the queue, and what came of it.
 
 A difference counts when it is there a second time. The exit status is 0 when there is none. In --worlds twins (twin_worlds.py)
-the pods of a world are of one template, each but for one thing.
+the pods of a world are of one template, each but for one thing. --worlds slices (slice_worlds.py) are those of resource claims: the
+devices that each pod gets are compared, too.
 
 Not counted is what koord-scheduler does otherwise on purpose:
 - When taints of a node change, kube-scheduler tries every waiting pod again whose plugin heeds new nodes (its workaround for
@@ -34,15 +35,20 @@ import threading
 import time
 
 import extenders
+import slice_worlds
 import twin_worlds
 import worlds
+from claim_controller import ClaimController, claim_names
 from cluster import ApiError, Cluster, Store
 from schedulers import Scheduler
 
+RELEASED = "deallocation of ResourceClaim completed"
 SETTLE = 0.25  # seconds in which informers see what was written
 WORLD_KINDS = ["ReplicaSet", "StatefulSet", "ReplicationController", "Pod", "PodDisruptionBudget", "Service", "PersistentVolumeClaim",
-               "PersistentVolume", "VolumeAttachment", "CSINode", "CSIDriver", "CSIStorageCapacity", "StorageClass", "Node"]
-WORLDS = {"all": worlds.World, "twins": twin_worlds.TwinWorld}
+               "PersistentVolume", "VolumeAttachment", "CSINode", "CSIDriver", "CSIStorageCapacity", "StorageClass", "ResourceClaim",
+               "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "Node"]
+CLAIM_KINDS = ["Pod", "ResourceClaim", "ResourceClaimTemplate"]
+WORLDS = {"all": worlds.World, "twins": twin_worlds.TwinWorld, "slices": slice_worlds.SliceWorld}
 
 
 def key(item):
@@ -58,7 +64,8 @@ class Bench:
         self.gone = set()    # uids of pods that were deleted or are being
         self.why_gone = {}   # uid -> message of DisruptionTarget
         self.events = {}     # pod uid -> set of (type, reason, action, note)
-        self.store = Store(cluster, ["Pod", "Event", "PersistentVolumeClaim", "PersistentVolume"], self.seen)
+        self.store = Store(cluster, ["Event", "PersistentVolumeClaim", "PersistentVolume", *CLAIM_KINDS], self.seen)
+        self.claims = ClaimController(cluster, self.store)
         self.wake = threading.Event()
         threading.Thread(target=self.bind_volumes, daemon=True).start()
 
@@ -80,8 +87,10 @@ class Bench:
                     history = self.histories.setdefault(meta["uid"], [])
                     if not history or history[-1] != entry:
                         history.append(entry)
-        elif hasattr(self, "wake"):
+        elif not item["kind"].startswith("ResourceClaim") and hasattr(self, "wake"):
             self.wake.set()
+        if item["kind"] in CLAIM_KINDS and hasattr(self, "claims"):
+            self.claims.wake.set()
 
     def bind_volumes(self):
         """What the volume controller and provisioners do: claims follow volumes that were bound, or get one made."""
@@ -123,7 +132,7 @@ class Bench:
             left = False
             for kind in WORLD_KINDS:
                 for item in self.cluster.list(kind)[0]:
-                    if worlds.OWNER in item["metadata"].get("labels", {}) or kind == "PersistentVolumeClaim":
+                    if worlds.OWNER in item["metadata"].get("labels", {}) or kind in ("PersistentVolumeClaim", "ResourceClaim"):
                         self.cluster.delete(item, "finalizers" in item["metadata"])
                         left = True
         for name, labels in worlds.NAMESPACES.items():
@@ -198,12 +207,14 @@ class Run:
         def told():
             return any(node() or event[1] == "FailedScheduling" for event in self.bench.events.get(uid, ()))
 
-        self.store.wait(decided, 5)
-        gated = "schedulingGates" in pod["spec"]
+        gated = "schedulingGates" in pod["spec"] or any(
+            each.get("resourceClaimName", "").endswith("-missing") for each in pod["spec"].get("resourceClaims", []))
+        self.store.wait(decided, 1 if gated else 5)
         if not gated:
             self.store.wait(told, 3)
         result = {"first": self.bench.histories.get(uid, [None])[0]}
-        if self.bench.histories.get(uid) and (self.bench.histories[uid][-1][2] or result["first"][0] == "SchedulerError"):
+        if self.bench.histories.get(uid) and (self.bench.histories[uid][-1][2] or result["first"][0] == "SchedulerError"
+                                              or RELEASED in result["first"][1]):
             self.store.wait(node, 4)  # for victims to go, or for the back-off after an error to end
         steps = []
         if not node():
@@ -222,6 +233,7 @@ class Run:
             result["events of victims"] = sorted(event for u in alive for event in self.bench.events.get(u, ()) if event[1] == "Preempted")
         result["changes"] = steps
         result["node"] = node()
+        result["claims"] = self.claims_of(namespace, name)
         result["scores"] = self.scheduler.scores_of(f"{namespace}/{name}")
         result["totals"] = self.scheduler.totals_of(f"{namespace}/{name}")
         if result["node"]:
@@ -230,6 +242,32 @@ class Run:
             self.cluster.delete(pod)
         time.sleep(0.05)
         return self.plain(result, uid)
+
+    def claims_of(self, namespace, name):
+        """What the claims of a pod that has a node allocated, without what is random."""
+        def present():
+            pod = self.store.get("Pod", namespace, name) or {"spec": {}}
+            extended = pod.get("status", {}).get("extendedResourceClaimStatus")
+            names = sorted(filter(None, claim_names(pod).values())) + ([extended["resourceClaimName"]] if extended else [])
+            claims = [self.store.get("ResourceClaim", namespace, each) for each in names]
+            return pod, extended, claims
+
+        def reserved():
+            return all(claim and claim.get("status", {}).get("reservedFor") for claim in present()[2])
+
+        if not (self.store.get("Pod", namespace, name) or {"spec": {}})["spec"].get("nodeName"):
+            return None
+        self.store.wait(reserved, 1)
+        _, extended, claims = present()
+        if not claims:
+            return None
+        found = []
+        for claim in claims:
+            allocation = (claim or {}).get("status", {}).get("allocation", {})
+            devices = [{key: value for key, value in result.items() if key != "shareID"} for result in allocation.get("devices", {}).get("results", [])]
+            found.append({"devices": devices, "where": allocation.get("nodeSelector"), "users": len((claim or {}).get("status", {}).get("reservedFor", [])),
+                          "requests": (claim or {}).get("spec", {}).get("devices", {}).get("requests") if claim and "generateName" in claim["metadata"] else None})
+        return [extended and extended.get("requestMappings"), *found]
 
     def step(self, change, node, uid):
         """One change: which events brought the pod back, and whether it was placed then."""
@@ -267,8 +305,8 @@ class Run:
         if self.leader[i] and len(self.leader[i]["changes"]) != len(result["changes"]):
             return False  # one went on where the other waited for a change
         if wanted == result["node"]:
-            return True
-        if "volumes" in pod["spec"] or result["victims"] or self.leader[i]["victims"]:
+            return not self.leader[i] or self.leader[i]["claims"] == result["claims"]
+        if "volumes" in pod["spec"] or result["claims"] or self.leader[i]["claims"] or result["victims"] or self.leader[i]["victims"]:
             return False
         if result["node"]:
             self.cluster.delete(pod)
@@ -317,7 +355,7 @@ def differences(reference, candidate, extended):
             return found + mismatches(fields, reference, candidate, tie)
         found.append(f"after {one['change']}:\n{' ' * 14}" + json.dumps({k: one[k] for k in one if one[k] != other[k]}) +
                      f"\n{' ' * 10}but " + json.dumps({k: other[k] for k in one if one[k] != other[k]}))
-    found += mismatches(fields + ["conditions"], reference, candidate, tie)
+    found += mismatches(fields + ["conditions"] + ([] if tie else ["claims"]), reference, candidate, tie)
     if not tie:
         said = {message for _, message, _ in candidate["conditions"]}
         events = set(map(tuple, reference["events"])), set(map(tuple, candidate["events"]))
@@ -377,8 +415,9 @@ def main():
     if options.plugin_config:
         with open(options.plugin_config, encoding="utf-8") as file:
             arguments = json.load(file)
-    schedulers = [Scheduler("reference", options.reference, options.kubeconfig, folder, options.port, False, asked, arguments),
-                  Scheduler("candidate", options.scheduler, options.kubeconfig, folder, options.port + 1, True, asked, arguments)]
+    claims = options.worlds == "slices"
+    schedulers = [Scheduler("reference", options.reference, options.kubeconfig, folder, options.port, False, asked, arguments, claims),
+                  Scheduler("candidate", options.scheduler, options.kubeconfig, folder, options.port + 1, True, asked, arguments, claims)]
     print(f"logs in {folder}", flush=True)
     wrong = pods = bound = 0
     try:

@@ -6,7 +6,8 @@ names from few letters, so that selectors often match.
 
 import random
 
-NAMESPACES = {"sbs-a": {"team": "red"}, "sbs-b": {"team": "blue"}, "sbs-c": {"team": "red", "stage": "test"}}
+NAMESPACES = {"sbs-a": {"team": "red"}, "sbs-b": {"team": "blue"},
+              "sbs-c": {"team": "red", "stage": "test", "resource.kubernetes.io/admin-access": "true"}}
 PRIORITIES = {"sbs-low": (-10, None), "sbs-middle": (100, None), "sbs-high": (1000, None), "sbs-patient": (1000, "Never")}
 DRIVER, CAPACITY_DRIVER = "csi.example.com", "local.example.com"
 NODE_KEYS = ["kubernetes.io/hostname", "topology.kubernetes.io/zone", "rack"]
@@ -36,6 +37,7 @@ class World:
     happens should it not be placed: a list of (verb, object, change, subresource)."""
 
     NUMBER = (4, 8)  # of pods
+    RICH = 0.4  # the probability of each subject
     SUBJECTS = ("resources", "taints", "ports", "node affinity", "pod affinity", "spread", "volumes", "images", "preemption", "budgets", "gates")
 
     def __init__(self, seed, rich=()):
@@ -45,7 +47,7 @@ class World:
         self.ports, self.sole = {}, set()
         self.things, self.nodes, self.bystanders, self.claims, self.classes, self.volumes = [], [], [], [], [], []
         # Each world is rich in some subjects and has nothing of others, or no pod would ever fit.
-        self.rich = {name: self.chance(0.4) or name in rich for name in self.SUBJECTS}
+        self.rich = {name: self.chance(self.RICH) or name in rich for name in self.SUBJECTS}
         self.make_nodes()
         if self.rich["volumes"]:
             self.make_storage()

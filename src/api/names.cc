@@ -35,7 +35,7 @@ bool isNamePart(std::string_view text) {
 }
 
 std::string tooLong(std::size_t limit) {
-  return fmt::format("must be no more than {} bytes", limit);
+  return fmt::format("must be no more than {} characters", limit);
 }
 
 }  // namespace
@@ -43,6 +43,7 @@ std::string tooLong(std::size_t limit) {
 std::string checkDnsLabel(std::string_view name) {
   if (name.size() > 63) return tooLong(63);
   if (isDnsLabel(name)) return "";
+  if (isDnsSubdomain(name)) return "must not contain dots";
   return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
          "and must "
          "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "

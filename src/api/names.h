@@ -1,7 +1,7 @@
 #pragma once
 
 // The rules for names, label keys and label values. Each check returns "" for a good one, else what
-// is wrong with it, in the words of the Kubernetes API ("must be no more than 63 bytes").
+// is wrong with it, in the words of the Kubernetes API ("must be no more than 63 characters").
 
 #include <string>
 #include <string_view>

@@ -165,7 +165,7 @@ bool isReservedFor(const ResourceClaim& claim, std::string_view uid);
 class PodClaimNames {
  public:
   explicit PodClaimNames(const Pod& pod);
-  // The name of the claim: the one that the entry names, or the one that was generated for it.
+  // The name of the claim that the entry names, or that was generated for the entry.
   // nullptr if the claim has not been generated yet, or if the pod does not need one
   // (status.resourceClaimStatuses has the entry without a name).
   const std::string* of(const PodResourceClaim& entry) const;

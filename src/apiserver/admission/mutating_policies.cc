@@ -79,6 +79,22 @@ class Application {
   const CompleteObject& complete_;
 };
 
+// Adds the problems to `refusals`: as in kube-apiserver, they are reported before the errors of
+// expressions. The result points into `selection`.
+template <class Selection>
+std::vector<const Invocation*> invocationsOf(const Selection& selection, Refusals& refusals) {
+  std::vector<const Invocation*> invocations;
+  for (const auto& selected : selection) {
+    if (const auto* invocation = std::get_if<Invocation>(&selected)) {
+      invocations.push_back(invocation);
+    } else {
+      const auto& problem = std::get<MutatingPolicies::Problem>(selected);
+      refusals.add(problem.policy, problem.binding, problem.message, false);
+    }
+  }
+  return invocations;
+}
+
 }  // namespace
 
 Task<Outcome<>> MutatingPolicies::mutate(AdmissionAttributes& a, const AdmissionHost& host,
@@ -89,21 +105,14 @@ Task<Outcome<>> MutatingPolicies::mutate(AdmissionAttributes& a, const Admission
   if (a.operation == "DELETE" || !mayMatch(a, forms)) co_return Outcome<>();
   const std::vector<Selected> selection = select(a, forms, host);
   Refusals refusals;
-  // As kube-apiserver: problems are reported before the errors of expressions.
-  for (const Selected& selected : selection)
-    if (const auto* problem = std::get_if<Problem>(&selected))
-      refusals.add(problem->policy, problem->binding, problem->message, false);
-  const auto isInvocation = [](const Selected& each) {
-    return std::holds_alternative<Invocation>(each);
-  };
-  if (std::ranges::none_of(selection, isInvocation)) co_return refusals.end();
+  const std::vector<const Invocation*> invocations = invocationsOf(selection, refusals);
+  if (invocations.empty()) co_return refusals.end();
   auto namespaceObject = namespaceObjectOf(host, a);
   if (!namespaceObject) co_return std::unexpected(std::move(namespaceObject.error()));
   PolicyRequest request(host, a, forms, *std::move(namespaceObject));
   bool isPatched = false;
-  for (const Selected& selected : selection) {
-    if (!isInvocation(selected)) continue;
-    const auto& invocation = std::get<Invocation>(selected);
+  for (const Invocation* const each : invocations) {
+    const Invocation& invocation = *each;
     Application application(invocation, forms, request, complete);
     std::uint64_t cost = 0;
     const auto matched = application.match(cost);

@@ -13,17 +13,17 @@ namespace koord::apiserver {
 
 class Pauses {
  public:
-  // Some milliseconds. Requests with usual policies do not reach it.
+  // Takes some milliseconds. Requests with usual policies cost less.
   static constexpr std::uint64_t kCostBetween = 50'000;
 
   explicit Pauses(Executor& executor) : executor_(executor) {}
 
-  // Notes that expressions of this cost were evaluated. True: pause() is due.
+  // Call after expressions of this cost were evaluated. Returns true if pause() is due.
   bool afterCost(std::uint64_t cost) {
     cost_ += cost;
     return cost_ >= kCostBetween;
   }
-  // Ends when what was due before has run.
+  // Ends after the tasks of the executor that were due before.
   Task<void> pause() {
     cost_ = 0;
     auto sleeping = sleepFor(executor_, Duration::zero());

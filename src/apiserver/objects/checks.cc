@@ -35,7 +35,7 @@ void validatePortNumber(std::int64_t number, const std::string& path, FieldError
 std::vector<std::string> checkPortName(std::string_view name) {
   std::vector<std::string> wrong;
   if (name.size() > kMaxPortName)
-    wrong.push_back(fmt::format("must be no more than {} bytes", kMaxPortName));
+    wrong.push_back(fmt::format("must be no more than {} characters", kMaxPortName));
   if (!std::ranges::all_of(name, [](char c) { return isLower(c) || isDigit(c) || c == '-'; }))
     wrong.push_back("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
   if (std::ranges::none_of(name, [](char c) { return isLower(c); }))
@@ -104,7 +104,7 @@ void validateNetwork(std::string_view network, const std::string& path, FieldErr
 
 void validateDataKey(std::string_view key, const std::string& path, FieldErrors& errors) {
   if (key.size() > kMaxDataKey)
-    errors.invalid(path, key, fmt::format("must be no more than {} bytes", kMaxDataKey));
+    errors.invalid(path, key, fmt::format("must be no more than {} characters", kMaxDataKey));
   const bool good = !key.empty() && std::ranges::all_of(key, [](char c) {
     return isLower(c) || isDigit(c) || isUpper(c) || c == '-' || c == '_' || c == '.';
   });

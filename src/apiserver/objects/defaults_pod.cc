@@ -4,6 +4,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "api/quantity_json.h"
 #include "apiserver/objects/defaults.h"
 #include "apiserver/objects/edit.h"
 #include "base/quantity.h"
@@ -151,9 +152,7 @@ std::string_view qosClassOf(const json::value& podSpec) {
     const auto amount = [&](const char* part, const char* resource) -> Quantity {
       const auto* value = at(holder, "resources", part, resource);
       if (!value) return {};
-      auto quantity =
-          Quantity::parse(value->is_string() ? std::string(value->get_string()) : toJson(*value));
-      return quantity ? *quantity : Quantity{};
+      return api::readQuantity(*value).value_or(Quantity{});
     };
     for (const auto* resource : {"cpu", "memory"}) {
       const Quantity request = amount("requests", resource);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/quantity_json.h"
 #include "apiserver/objects/place.h"
 #include "base/json_edit.h"
 #include "base/json_measure.h"
@@ -34,8 +35,7 @@ bool isShown(const json::value& value, const api::SchemaField& field) {
 
 // Canonical form of a quantity: 1000m is 1.
 void toCanonical(json::value& amount) {
-  const auto quantity =
-      Quantity::parse(amount.is_string() ? std::string_view(amount.get_string()) : toJson(amount));
+  const auto quantity = api::readQuantity(amount);
   if (!quantity) return;
   const auto text = quantity->toString();
   if (!amount.is_string() || amount.get_string() != text) amount = json::string_view(text);

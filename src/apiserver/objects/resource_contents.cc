@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "api/quantity_json.h"
 #include "api/resource_devices.h"
 #include "apiserver/objects/resource_checks.h"
 #include "apiserver/objects/resource_slices.h"
@@ -69,7 +70,7 @@ std::size_t valuesOf(const json::object& attributes) {
 std::optional<Quantity> quantityAt(const json::value& owner, const char* field) {
   const auto* value = find(owner, field);
   if (!value) return std::nullopt;
-  const auto parsed = Quantity::parse(value->is_string() ? textOf(*value) : toJson(*value));
+  const auto parsed = api::readQuantity(*value);
   return parsed ? std::optional(*parsed) : std::nullopt;
 }
 
@@ -82,8 +83,7 @@ void validateOptions(const json::value& policy, const Quantity& fallback, const 
                      const std::string& path, FieldErrors& errors) {
   std::vector<Quantity> options;
   for (const auto& option : *arrayAt(policy, "validValues"))
-    options.push_back(
-        Quantity::parse(option.is_string() ? textOf(option) : toJson(option)).value_or(Quantity()));
+    options.push_back(api::readQuantity(option).value_or(Quantity()));
   for (std::size_t i = 1; i < options.size(); ++i)
     if (options[i - 1] > options[i])
       addInvalid(fmt::format("{}.validValues[{}]", path, i), options[i],
@@ -101,9 +101,7 @@ void validateOptions(const json::value& policy, const Quantity& fallback, const 
         found = found || option == fallback;
       },
       [](const json::value& option) {
-        return json::value(Quantity::parse(option.is_string() ? textOf(option) : toJson(option))
-                               .value_or(Quantity())
-                               .value());
+        return json::value(api::readQuantity(option).value_or(Quantity()).value());
       });
   if (!found)
     addInvalid(path + ".validValues", fallback,

@@ -156,10 +156,12 @@ void validateSliceSpec(const json::value& spec, const json::value* before, Field
   }
   std::vector<std::string> given;
   validatePlace(spec, "spec", "must be either unset or set to a non-empty string", given, errors);
-  const auto* terms = at(spec, "nodeSelector", "nodeSelectorTerms");
-  if (terms && terms->is_array() && terms->get_array().size() > 1)
-    errors.invalid("spec.nodeSelector.nodeSelectorTerms", *terms,
-                   "must have exactly one node selector term");
+  if (const auto* selector = find(spec, "nodeSelector"); selector && selector->is_object()) {
+    const json::value& terms = memberOf(*selector, "nodeSelectorTerms");
+    if (!terms.is_array() || terms.get_array().size() != 1)
+      errors.invalid("spec.nodeSelector.nodeSelectorTerms", terms,
+                     "must have exactly one node selector term");
+  }
   validateTrue(spec, "allNodes", "spec", given, errors);
   validateTrue(spec, "perDeviceNodeSelection", "spec", given, errors);
   validateOnePlace(given, "spec",

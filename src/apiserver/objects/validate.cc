@@ -27,6 +27,7 @@
 
 #include "api/codec.h"
 #include "api/names.h"
+#include "api/quantity_json.h"
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/normalize.h"
@@ -93,9 +94,7 @@ void validateRequired(const json::value& value, const Schema& schema, const std:
 void validateQuantities(const json::value* list, const std::string& path, FieldErrors& errors) {
   if (!list || !list->is_object()) return;
   for (const auto& member : list->get_object()) {
-    auto quantity =
-        Quantity::parse(member.value().is_string() ? std::string(member.value().get_string())
-                                                   : toJson(member.value()));
+    const auto quantity = api::readQuantity(member.value());
     if (quantity && quantity->sign() < 0)
       errors.invalid(fmt::format("{}[{}]", path, std::string_view(member.key())), member.value(),
                      "must be greater than or equal to 0");

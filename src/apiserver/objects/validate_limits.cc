@@ -20,6 +20,7 @@
 #include <set>
 
 #include "api/names.h"
+#include "api/quantity_json.h"
 #include "apiserver/objects/edit.h"
 #include "base/quantity.h"
 
@@ -55,8 +56,7 @@ constexpr std::string_view kScopes[] = {"Terminating",          "NotTerminating"
 std::optional<Quantity> amountAt(const json::value& item, const char* list, std::string_view name) {
   const auto* value = at(item, list, name);
   if (!value) return std::nullopt;
-  auto quantity = value->is_string() ? Quantity::parse(std::string_view(value->get_string()))
-                                     : Quantity::parse(toJson(*value));
+  auto quantity = api::readQuantity(*value);
   if (!quantity) return std::nullopt;
   return *std::move(quantity);
 }

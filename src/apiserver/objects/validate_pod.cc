@@ -19,6 +19,7 @@
 
 #include "api/codec.h"
 #include "api/names.h"
+#include "api/quantity_json.h"
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
@@ -38,9 +39,7 @@ void oneOf(const json::value& object, const std::string& path, const char* field
 }
 
 Quantity quantityOf(const json::value& value) {
-  auto quantity =
-      Quantity::parse(value.is_string() ? std::string(value.get_string()) : toJson(value));
-  return quantity ? *std::move(quantity) : Quantity{};
+  return api::readQuantity(value).value_or(Quantity{});
 }
 
 // Resources of other domains than Kubernetes' have whole units and cannot be overcommitted.

@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "api/names.h"
+#include "api/quantity_json.h"
 #include "apiserver/objects/defaults.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
@@ -225,9 +226,7 @@ json::value comparedSpec(const json::value& before, const json::value& after, Fi
 }
 
 Quantity amountOf(const json::value& value) {
-  auto amount =
-      Quantity::parse(value.is_string() ? std::string(value.get_string()) : toJson(value));
-  return amount ? *std::move(amount) : Quantity{};
+  return api::readQuantity(value).value_or(Quantity{});
 }
 
 bool sameAmounts(const json::value& a, const json::value& b, bool othersOnly) {

@@ -48,11 +48,11 @@ class PolicyProgram {
    public:
     Evaluation(const PolicyProgram& program, const Inputs& inputs);
     ~Evaluation();
-    // Evaluates the next expression, or all match conditions. False if nothing is left.
+    // Evaluates the next expression, or all match conditions. Returns false if no step is left.
     bool step();
     std::uint64_t cost() const { return cost_; }  // of the last step
     // Nothing if a match condition is false. After an error in a match condition, or if the policy
-    // cannot be compiled, it is the only denial. Requires that nothing is left.
+    // cannot be compiled, it is the only denial. Requires that no step is left.
     Findings takeFindings();
 
    private:

@@ -113,6 +113,22 @@ TEST_F(ObjectsTest, requestsComeFromLimitsWhereTheyAreMissing) {
   EXPECT_EQ(textAt(created.body, "status", "qosClass"), "Burstable");
 }
 
+TEST_F(ObjectsTest, quantitiesThatAreNumbersBecomeCanonicalTexts) {
+  const auto created = post(
+      kPods, R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","resources":
+      {"limits":{"cpu":2,"memory":1e9},"requests":{"cpu":0.5,"memory":" 1Gi "}}}]}})");
+  ASSERT_EQ(created.status, 422) << created.message();
+  EXPECT_THAT(created.message(), HasSubstr("must be less than or equal to memory limit"));
+  const auto smaller = post(
+      kPods, R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","resources":
+      {"limits":{"cpu":2,"memory":1e9},"requests":{"cpu":0.5,"memory":1000.5}}}]}})");
+  ASSERT_EQ(smaller.status, 201) << smaller.message();
+  EXPECT_EQ(
+      at(smaller.body, "spec", "containers")->get_array()[0].at("resources"),
+      *parseJson(
+          R"({"limits":{"cpu":"2","memory":"1G"},"requests":{"cpu":"500m","memory":"1000500m"}})"));
+}
+
 TEST_F(ObjectsTest, aNameIsMadeOfGenerateName) {
   const auto first = post(
       kPods,

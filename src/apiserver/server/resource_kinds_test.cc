@@ -108,6 +108,15 @@ TEST_F(ResourceKindsTest, aClaimIsRefusedWithTheFieldThatIsInvalid) {
        requests(R"({"name":"A","exactly":{}})"),
        {"spec.devices.requests[0].name: Invalid value: \"A\": a lowercase RFC 1123 label",
         "spec.devices.requests[0].exactly.deviceClassName: Required value"}},
+      {"a name with dots",
+       kClaims,
+       requests(R"({"name":"a.b","exactly":{"deviceClassName":"g"}})"),
+       {"spec.devices.requests[0].name: Invalid value: \"a.b\": must not contain dots"}},
+      {"a long name",
+       kClaims,
+       requests(R"({"name":")" + std::string(64, 'a') + R"(","exactly":{"deviceClassName":"g"}})"),
+       {"spec.devices.requests[0].name: Invalid value: \"" + std::string(64, 'a') +
+        "\": must be no more than 63 characters"}},
       {"two requests of one name",
        kClaims,
        requests(exactly + "," + exactly),
@@ -326,6 +335,14 @@ TEST_F(ResourceKindsTest, aSliceIsRefusedWithTheFieldThatIsInvalid) {
         "spec.deviceSelector.device: Invalid value: \"A\": a lowercase RFC 1123 label",
         "spec.taint.effect: Required value"}},
   });
+}
+
+TEST_F(ResourceKindsTest, attributesHaveIntegersOf64Bits) {
+  const auto made = post(kSlices, slice(R"({"name":"d","attributes":{
+      "serial":{"int":9223372036854775807},"least":{"int":-9223372036854775808}}})"));
+  ASSERT_EQ(made.status, 201) << made.message();
+  const auto& attributes = at(made.body, "spec", "devices")->get_array()[0].at("attributes");
+  EXPECT_EQ(attributes.at("serial").at("int").as_int64(), 9223372036854775807);
 }
 
 TEST_F(ResourceKindsTest, theStepOfARangeMayBeAnyNumber) {

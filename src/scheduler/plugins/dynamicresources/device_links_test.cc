@@ -133,7 +133,7 @@ TEST_F(BothWorlds, a_gpu_is_given_once) {
   expectSound();
 }
 
-// The filter knows what the pod's own claim will take, so that the pod goes to a node that has both.
+// Filter counts what the pod's own claim will take, so the pod goes to a node that has both.
 TEST_F(BothWorlds, a_pod_with_a_claim_and_a_request_goes_where_it_gets_both) {
   shared("a", 1);
   shared("b", 2);

@@ -45,7 +45,7 @@ AllocatedDeviceStatus: *driver#1 string; *pool#2 string; *device#3 string; share
 NetworkDeviceData: interfaceName#1 string; ips#2 [string]; hardwareAddress#3 string
 ResourceClaimTemplate: apiVersion string; kind string; metadata#1 ObjectMeta
   *spec#2 ResourceClaimTemplateSpec
-ResourceClaimTemplateSpec: metadata#1 ObjectMeta; *spec#2 ResourceClaimSpec
+ResourceClaimTemplateSpec: metadata#1 ObjectMeta kept; *spec#2 ResourceClaimSpec
 DeviceClass: apiVersion string; kind string; metadata#1 ObjectMeta; *spec#2 DeviceClassSpec
 DeviceClassSpec: selectors#1 [DeviceSelector]; config#2 [DeviceClassConfiguration]
   extendedResourceName#4? string
@@ -90,7 +90,7 @@ DeviceSubRequestV1beta1: *name#1 string; *deviceClassName#2 string; selectors#3 
   capacity#8? CapacityRequirements
 ResourceClaimTemplateV1beta1: apiVersion string; kind string; metadata#1 ObjectMeta
   *spec#2 ResourceClaimTemplateSpecV1beta1
-ResourceClaimTemplateSpecV1beta1: metadata#1 ObjectMeta; *spec#2 ResourceClaimSpecV1beta1
+ResourceClaimTemplateSpecV1beta1: metadata#1 ObjectMeta kept; *spec#2 ResourceClaimSpecV1beta1
 ResourceSliceV1beta1: apiVersion string; kind string; metadata#1 ObjectMeta
   *spec#2 ResourceSliceSpecV1beta1
 ResourceSliceSpecV1beta1: *driver#1 string; *pool#2 ResourcePool; nodeName#3 string

@@ -396,6 +396,12 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
   if (!podClass.nodes)
     podClass.nodes = std::make_unique<ClassNodes>(cluster_, profile_, podClass, scratch_);
   Status status = podClass.nodes->sync(*pod, attempt.skipFilter, timer_);
+  if (!status.ok() && others != 0) {
+    // The error does not count on nodes that a plugin of the others rejects before.
+    attempt.restricted = true;
+    attempt.allowed = cluster_.live();
+    return findFeasible(state, pod, attempt, feasible, fast);
+  }
   if (!status.ok()) return status;
   const std::size_t enough = nodesToFind(cluster_.liveCount(), percentage_);
   fast = others == 0 && !attempt.among && nominator_.empty() && enough >= cluster_.liveCount() &&
@@ -495,10 +501,7 @@ Status NodeSearch::filterSeen(CycleState& state, const PodPtr& pod, const Attemp
     const Status status = timer_.plugin(plugin.name, "Filter", [&] {
       return plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
     });
-    if (!status.ok()) {
-      return Status::error(
-          fmt::format("running \"{}\" filter plugin: {}", plugin.name, status.message()));
-    }
+    if (!status.ok()) return filterError(plugin.name, status);
   }
   return {};
 }

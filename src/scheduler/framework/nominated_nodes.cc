@@ -50,7 +50,7 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
     NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
     Status status = guarded(nullptr, plugin.name, "Filter",
                             [&] { return plugin.point->filter(podClass.state, pod, batch); });
-    if (!status.ok()) return status;
+    if (!status.ok()) return filterError(plugin.name, status);
   }
   for (const NodeId node : judged) {
     nodes_[node] = verdicts_.at(node);

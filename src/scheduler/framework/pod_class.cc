@@ -262,6 +262,10 @@ bool ClassNodes::takeChanges(const PodInfo& pod, NodeSet& changed) {
   return false;
 }
 
+Status filterError(const std::string& plugin, const Status& status) {
+  return Status::error(fmt::format("running \"{}\" filter plugin: {}", plugin, status.message()));
+}
+
 Status ClassNodes::runFilters(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer,
                               const NodeSet& changed, NodeSet& left) {
   if (class_.hasView) updateView(profile_, pod, changed, view_);
@@ -273,7 +277,7 @@ Status ClassNodes::runFilters(const PodInfo& pod, PluginMask skipFilter, const A
     NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
     Status status = timer.plugin(plugin.name, "Filter",
                                  [&] { return plugin.point->filter(class_.state, pod, batch); });
-    if (!status.ok()) return status;
+    if (!status.ok()) return filterError(plugin.name, status);
     if (left.empty()) break;
   }
   return {};

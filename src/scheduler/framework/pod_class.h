@@ -201,5 +201,7 @@ std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reve
                              std::int64_t top = 100);
 // The error for a score outside 0 to 100.
 Status invalidScore(const std::string& plugin, std::int64_t score);
+// The error of an attempt whose Filter plugin failed.
+Status filterError(const std::string& plugin, const Status& status);
 
 }  // namespace koord::scheduler

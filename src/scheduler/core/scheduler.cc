@@ -256,13 +256,16 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
       auto later = *std::move(answer.later);
       answer = co_await later;
     }
+    const bool isLast =
+        !answer.status.rejected() || answer.status.code == Code::UnschedulableAndUnresolvable;
+    // What plugins before the last one could not do does not matter.
+    if (isLast) reasons.clear();
     std::ranges::copy(answer.status.reasons(), std::back_inserter(reasons));
     if (answer.nomination.override) nomination = answer.nomination;
     if (observer_ && answer.victims) observer_->preemption(*answer.victims);
     note(preemption, *attempt.pod.info, answer);
     code = answer.status.code;
-    if (!answer.status.rejected() || answer.status.code == Code::UnschedulableAndUnresolvable)
-      break;
+    if (isLast) break;
   }
   if (!plugins.empty()) observeExtensionPoint(attempt, "PostFilter", code, since);
   result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));

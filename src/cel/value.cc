@@ -192,6 +192,10 @@ std::optional<Value> Value::mapFind(const Value& key) const {
   if (found == members.end()) return std::nullopt;
   return ValueAccess::fromJson(found->value(), ValueAccess::jsonType(*this));
 }
+bool Value::mapContains(const Value& key) const {
+  return form_ == Form::Native ? ValueAccess::pointer<Map>(*this)->contains(key)
+                               : mapFind(key).has_value();
+}
 std::pair<Value, Value> Value::entryAt(std::size_t index) const {
   if (form_ == Form::Native) return ValueAccess::pointer<Map>(*this)->entry(index);
   const auto& entry = ValueAccess::members(*this).begin()[index];

@@ -160,6 +160,7 @@ class Value {
   // size; the order is that of insertion.
   std::size_t mapSize() const;
   std::optional<Value> mapFind(const Value& key) const;
+  bool mapContains(const Value& key) const;
   std::pair<Value, Value> entryAt(std::size_t index) const;
   // Objects.
   const ObjectType& objectType() const;
@@ -256,8 +257,10 @@ class Map : public Shared {
  public:
   virtual std::size_t size() const = 0;
   virtual std::size_t weight() const { return size(); }
-  // nullopt if there is no such key.
+  // nullopt if there is no such key and no default.
   virtual std::optional<Value> find(const Value& key) const = 0;
+  // What `in` tells: true if there is such a key. Defaults do not count.
+  virtual bool contains(const Value& key) const { return find(key).has_value(); }
   virtual std::pair<Value, Value> entry(std::size_t index) const = 0;  // index < size()
 };
 

@@ -23,19 +23,23 @@ class TextMap final : public cel::Map {
   void add(std::string_view key, cel::Value value) { entries_.emplace_back(key, std::move(value)); }
   std::size_t size() const override { return entries_.size(); }
   std::optional<cel::Value> find(const cel::Value& key) const override {
-    if (key.is(cel::Kind::String)) {
-      const auto it =
-          std::ranges::find(entries_, key.text(), &std::pair<std::string_view, cel::Value>::first);
-      if (it != entries_.end()) return it->second;
-    }
+    if (const cel::Value* const value = valueOf(key)) return *value;
     if (withDefault_) return cel::Value::adopt(new TextMap(false));
     return std::nullopt;
   }
+  bool contains(const cel::Value& key) const override { return valueOf(key) != nullptr; }
   std::pair<cel::Value, cel::Value> entry(std::size_t index) const override {
     return {cel::Value::stringView(entries_[index].first), entries_[index].second};
   }
 
  private:
+  const cel::Value* valueOf(const cel::Value& key) const {
+    if (!key.is(cel::Kind::String)) return nullptr;
+    const auto it =
+        std::ranges::find(entries_, key.text(), &std::pair<std::string_view, cel::Value>::first);
+    return it == entries_.end() ? nullptr : &it->second;
+  }
+
   bool withDefault_;
   std::vector<std::pair<std::string_view, cel::Value>> entries_;
 };

@@ -35,6 +35,7 @@ TEST(DeviceExpression, reads_all_that_a_slice_says_about_a_device) {
         R"(device.attributes["resource.kubernetes.io"].pcieRoot == "pci0000:01")",
         R"(device.capacity["gpu.example"].memory.compareTo(quantity("40Gi")) >= 0)",
         R"(!device.allowMultipleAllocations)", R"(!("none" in device.attributes["other.example"]))",
+        R"("gpu.example" in device.attributes && !("other.example" in device.attributes))",
         R"(cel.bind(gpu, device.attributes["gpu.example"], gpu.index > 2 && gpu.index < 4))"})
     EXPECT_EQ(gpu.ask(text), "true") << text;
   EXPECT_EQ(gpu.ask(R"(device.driver == "other.example")"), "false");

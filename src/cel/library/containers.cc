@@ -20,7 +20,7 @@ Value inList(Arguments arguments) {
 }
 
 Value inMap(Arguments arguments) {
-  return Value::boolean(arguments[1].mapFind(arguments[0]).has_value());
+  return Value::boolean(arguments[1].mapContains(arguments[0]));
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ dra::Features featuresOf(Handle& handle) {
           .listTypeAttributes = handle.enabled("DRAListTypeAttributes")};
 }
 
+constexpr const char* kUnavailable = "resourceclaim not available on the node";
 constexpr const char* kGiven = "node(s) devices for the claims are allocated by DeviceShare";
 
 SharedDevices& sharedDevicesOf(Handle& handle) {
@@ -360,7 +361,7 @@ Status DynamicResources::filter(const CycleState& state, const PodInfo& pod, Nod
     }
     const bool usable = std::ranges::all_of(
         claims.allocated, [&](const auto& each) { return usableOn(each, *node); });
-    if (!usable) reject(id, unavailable, "resourceclaim not available on the node");
+    if (!usable) reject(id, unavailable, kUnavailable);
   });
   return failure;
 }
@@ -389,8 +390,8 @@ Status DynamicResources::score(const CycleState& state, const PodInfo& pod,
   return {};
 }
 
-// Releases an allocated, unused claim that is not available on some node, so that other devices can
-// be chosen. Deletes the claim for extended resources of an earlier attempt.
+// Releases an allocated, unused claim if a node was rejected for nothing else than that the claim is
+// not available there, so that other devices can be chosen. Deletes the claim for extended resources of an earlier attempt.
 PostFilterResult DynamicResources::postFilter(CycleState&, const PodPtr& pod,
                                               const Diagnosis& diagnosis) {
   PostFilterResult result;
@@ -410,14 +411,20 @@ PostFilterResult DynamicResources::postFilter(CycleState&, const PodPtr& pod,
   if (!found.problem.empty() || (found.claims.empty() && manager_->backedOf(*pod).empty()))
     return result;
   result.status = Status::unschedulable("still not schedulable");
-  if (!diagnosis.unschedulablePlugins.contains(std::string(kName))) return result;
+  if (!diagnosis.verdicts || diagnosis.preFilter.rejected()) return result;
+  const auto isUnavailable = [&](NodeId node) {
+    const Rejection& rejection = diagnosis.verdicts->rejection(diagnosis.verdicts->at(node));
+    return rejection.reasons == std::vector<std::string>{kUnavailable} &&
+           diagnosis.filterPlugins[rejection.plugin] == kName;
+  };
   for (const ResourceClaimPtr& claim : found.claims) {
     if (!claim->status.allocation) continue;
     ClassClaims::Allocated allocated{claim, nullptr, std::nullopt, isLost(*claim)};
     if (const auto& selector = claim->status.allocation->nodeSelector)
       allocated.where = api::NodeSelectorMatcher::compileLazily(*selector);
-    const bool unavailable = cluster_.live().any(
-        [&](NodeId node) { return !usableOn(allocated, *cluster_.node(node).object); });
+    const bool unavailable = cluster_.live().any([&](NodeId node) {
+      return isUnavailable(node) && !usableOn(allocated, *cluster_.node(node).object);
+    });
     const auto& users = claim->status.reservedFor;
     const bool unused =
         users.empty() || (users.size() == 1 && api::isReservedFor(*claim, pod->uid()));

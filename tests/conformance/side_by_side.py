@@ -23,12 +23,16 @@ Not counted is what koord-scheduler does otherwise on purpose:
   or the other, though any of them rejects; even those who have it preempted stay asleep. Here one term is enough.
 - When a CSIDriver no longer wants capacity to be heeded, kube-scheduler wakes pods with inline volumes of it only. Here all that
   wait for volumes are; this is told as a difference.
+- If a plugin rejects a pod in PreFilter before DynamicResources runs, kube-scheduler's DynamicResources fails in PostFilter ("not found"),
+  and no plugin after it runs.
+- Errors of device selectors name the device and advise optional fields, as Kubernetes does after 1.36.
 - Events: kube-scheduler counts a repetition on the first event, whatever it says. Here each new message is an event.
 """
 
 import argparse
 import datetime
 import json
+import re
 import sys
 import tempfile
 import threading
@@ -42,6 +46,7 @@ from claim_controller import ClaimController, claim_names
 from cluster import ApiError, Cluster, Store
 from schedulers import Scheduler
 
+ADVICE = ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
 RELEASED = "deallocation of ResourceClaim completed"
 SETTLE = 0.25  # seconds in which informers see what was written
 WORLD_KINDS = ["ReplicaSet", "StatefulSet", "ReplicationController", "Pod", "PodDisruptionBudget", "Service", "PersistentVolumeClaim",
@@ -296,8 +301,10 @@ class Run:
                 if count != self.waiting_before.get(plugin, 0)}
 
     def plain(self, result, uid):
-        """Without what cannot be the same: names of schedulers, and uids."""
-        return json.loads(json.dumps(result).replace(f'"{self.scheduler.name}:', '"SCHEDULER:').replace(uid, "UID"))
+        """Without what cannot be the same, names of schedulers and uids, and without what koord-scheduler adds to errors of selectors."""
+        text = json.dumps(result).replace(f'"{self.scheduler.name}:', '"SCHEDULER:').replace(uid, "UID")
+        text = re.sub(r" on device [\w./-]+: CEL", ": CEL", text).replace(ADVICE, "")
+        return json.loads(re.sub(r'no such overload: [^\s",]+', "no such overload", text))
 
     def follow(self, pod, i, result):
         """Puts the pod where the leader had put it, if that is elsewhere; false when that cannot be."""
@@ -319,10 +326,22 @@ class Run:
         return True
 
 
+NO_STATE = ". not found"
+
+
+def after_pre_filter(reference, candidate):
+    """Both results without what PostFilter says, in messages in which the reference's DynamicResources lacks its state there."""
+    texts = [json.dumps(result) for result in (reference, candidate)]
+    for message in set(re.findall(r'"([^"]*(?:\\"[^"]*)*)' + re.escape(NO_STATE) + '"', texts[0])):
+        texts = [re.sub('"' + re.escape(message) + r'\.(?:[^"\\]|\\.)*"', lambda _, text=message: f'"{text}"', text) for text in texts]
+    return [json.loads(text) for text in texts]
+
+
 def differences(reference, candidate, extended):
     """Texts of what differs for one pod. extended: extenders were asked, so that other nodes than the scored may be logged."""
     if reference is None or candidate is None:
         return [] if reference == candidate else [f"one was refused: {reference} {candidate}"]
+    reference, candidate = after_pre_filter(reference, candidate)
     found = []
     tables = reference["scores"], candidate["scores"]
     equals = None

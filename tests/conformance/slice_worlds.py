@@ -3,6 +3,9 @@ side_by_side.py like the others (worlds.py), which compares the allocated device
 
 Pools are of several kinds: plain, in several slices, partitionable, with shares of capacity, incomplete, obsolete, reachable from
 several nodes. Devices have taints, binding conditions, and attributes of all types.
+
+Left out is what koord-scheduler does otherwise on purpose (docs/differences.md): partitions that a taint or a constraint rejects,
+distinct attributes within a request, and classes that share the name of an extended resource.
 """
 
 import copy
@@ -20,7 +23,7 @@ EXPRESSIONS = [
     f'device.attributes["{GPU}"].?healthy.orValue(false)',
     f'device.capacity["{GPU}"].memory.compareTo(quantity("20Gi")) >= 0',
     f'cel.bind(d, device.attributes["{GPU}"], d.model == "A" || d.index == 0)',
-    f'device.attributes["{GPU}"].version.isGreaterThan(semver("1.2.0"))',
+    f'device.attributes["{GPU}"].?version.orValue(semver("0.1.0")).isGreaterThan(semver("1.2.0"))',
     f'"{NIC}" in device.attributes && device.attributes["{NIC}"].speed >= 100',
     'device.allowMultipleAllocations == true',
     f'device.attributes["{GPU}"].model.matches("^[AB]$")',
@@ -34,6 +37,7 @@ class SliceWorld(World):
 
     def __init__(self, seed, rich=()):
         self.slices, self.device_classes, self.resource_claims, self.templates = [], [], [], []
+        self.partitioned = False  # some pool is partitionable
         super().__init__(seed, rich)
 
     # --- Nodes and their slices.
@@ -60,6 +64,11 @@ class SliceWorld(World):
         self.make_classes()
         self.make_claims()
 
+    def node(self, name):
+        made = super().node(name)
+        made["metadata"]["labels"].pop("size", None)  # some of its values are refused
+        return made
+
     def zone(self):
         return {"nodeSelectorTerms": [{"matchExpressions": [
             {"key": "topology.kubernetes.io/zone", "operator": "In", "values": self.some(["z1", "z2", "z3"], 2) or ["z1"]}]}]}
@@ -78,7 +87,7 @@ class SliceWorld(World):
         if kind < 0.35:
             return self.slice(driver, pool, 0, where, 1, devices=[self.shared_device(driver, i) for i in range(self.pick(1, 2))])
         parts = self.pick(1, 1, 1, 2)
-        number = self.random.randint(parts, 4)
+        number = self.random.randint(max(parts, 2), 6)
         devices = [self.device(driver, i) for i in range(number)]
         missing = parts == 1 and self.chance(0.06)
         for part in range(parts):
@@ -90,9 +99,12 @@ class SliceWorld(World):
         counters = {"slots": {"value": self.pick("2", "4")}, "memory": {"value": self.pick("20Gi", "40Gi")}}
         self.slice(GPU, pool, 0, where, 2, sharedCounters=[{"name": "card", "counters": counters}])
         devices = []
+        self.partitioned = True
         for i, (slots, memory) in enumerate(self.some([(1, "10Gi"), (1, "10Gi"), (2, "20Gi"), (2, "10Gi"), (4, "40Gi")], 5)):
             uses = {"slots": {"value": str(slots)}, "memory": {"value": memory}}
-            devices.append({**self.device(GPU, i), "consumesCounters": [{"counterSet": "card", "counters": uses}]})
+            device = {**self.device(GPU, i), "consumesCounters": [{"counterSet": "card", "counters": uses}]}
+            device.pop("taints", None)
+            devices.append(device)
         self.slice(GPU, pool, 1, where, 2, devices=devices)
 
     def make_spread_pool(self):
@@ -108,7 +120,7 @@ class SliceWorld(World):
             attributes = {"model": {"string": self.pick("A", "A", "B", "C")}, "index": {"int": index}}
             if self.chance(0.5):
                 attributes["healthy"] = {"bool": self.chance(0.6)}
-            if self.chance(0.8):
+            if self.chance(0.95):
                 attributes["version"] = {"version": self.pick("1.1.0", "1.2.0", "1.10.3", "2.0.0-rc.1")}
             capacity = {"memory": {"value": self.pick("10Gi", "20Gi", "40Gi")}}
         else:
@@ -138,11 +150,12 @@ class SliceWorld(World):
     # --- Classes and claims.
 
     def make_classes(self):
-        for name, expression in (("gpu", EXPRESSIONS[0]), ("nic", f'device.driver == "{NIC}"'), ("any", None), ("best", EXPRESSIONS[2])):
+        backing = self.pick("gpu", "gpu", "best", "none")
+        for name, expression in (("gpu", EXPRESSIONS[0]), ("nic", f'device.driver == "{NIC}"'), ("any", None), ("best", f'device.driver == "{GPU}" && {EXPRESSIONS[2]}')):
             if name != "gpu" and self.chance(0.25):
                 continue
             spec = {"selectors": [{"cel": {"expression": expression}}]} if expression else {}
-            if name in ("gpu", "best") and self.chance(0.35):
+            if name == backing:
                 spec["extendedResourceName"] = BACKED
             self.device_classes.append(self.add("DeviceClass", f"{self.prefix}-{name}", spec=spec))
 
@@ -152,8 +165,13 @@ class SliceWorld(World):
         return self.pick(self.device_classes[0], *self.device_classes)["metadata"]["name"]
 
     def selectors(self):
-        expressions = [self.pick(*FAILING) if self.chance(0.05) else self.pick(*EXPRESSIONS) for _ in range(self.pick(0, 0, 1, 1, 2))]
+        expressions = [self.pick(*FAILING) if self.chance(0.03) else self.expression() for _ in range(self.pick(0, 0, 0, 0, 1, 2))]
         return {"selectors": [{"cel": {"expression": each}} for each in expressions]} if expressions else {}
+
+    def expression(self):
+        """Mostly without errors for devices of the other driver."""
+        chosen = self.pick(*EXPRESSIONS)
+        return chosen if self.chance(0.1) or "attributes" not in chosen and "capacity" not in chosen else f'device.driver == "{GPU}" && {chosen}'
 
     def wish(self):
         """Fields of an exact request, or of an alternative."""
@@ -161,7 +179,7 @@ class SliceWorld(World):
         if self.chance(0.1):
             wish["allocationMode"] = "All"
         else:
-            wish.update(allocationMode="ExactCount", count=self.pick(1, 1, 1, 2, 2, 3))
+            wish.update(allocationMode="ExactCount", count=self.pick(1, 1, 1, 1, 2, 3))
         if self.chance(0.15):
             wish["tolerations"] = [self.pick({"operator": "Exists"}, {"key": "ill", "operator": "Exists"}, {"key": "ill", "operator": "Equal", "value": "a"},
                                              {"key": "old", "operator": "Exists", "effect": "NoSchedule"})]
@@ -176,12 +194,13 @@ class SliceWorld(World):
 
     def claim_spec(self, namespace):
         admin = namespace == "sbs-c" and self.chance(0.25)
-        requests = [self.request(f"r{i}", admin) for i in range(self.pick(1, 1, 1, 2, 2, 3))]
+        requests = [self.request(f"r{i}", admin) for i in range(self.pick(1, 1, 1, 1, 2, 3))]
         devices = {"requests": requests}
-        if self.chance(0.25):
+        if not self.partitioned and self.chance(0.3):
             names = [each["name"] for each in requests]
+            kinds = ["matchAttribute", "distinctAttribute"] if all(each.get("exactly", {}).get("count") == 1 for each in requests) else ["matchAttribute"]
             attribute = self.pick("resource.kubernetes.io/pcieRoot", "example.com/numa", f"{GPU}/model", f"{GPU}/index")
-            constraint = {self.pick("matchAttribute", "matchAttribute", "distinctAttribute"): attribute}
+            constraint = {self.pick(*kinds): attribute}
             if self.chance(0.4):
                 constraint["requests"] = self.some(names, 2) or names[:1]
             devices["constraints"] = [constraint]
@@ -216,6 +235,12 @@ class SliceWorld(World):
 
     # --- Pods.
 
+    def container(self, name, sidecar=False):
+        made = super().container(name, sidecar)
+        if "cpu" in made["resources"]["requests"] and not self.rich["preemption"]:
+            made["resources"]["requests"]["cpu"] = self.pick("50m", "100m", "200m")
+        return made
+
     def next_pod(self, name):
         pod = super().next_pod(name)
         spec, namespace = pod["spec"], pod["metadata"]["namespace"]
@@ -229,7 +254,7 @@ class SliceWorld(World):
             entries = [self.entry(f"e{i}", namespace) for i in range(self.pick(1, 1, 1, 2))]
             spec["resourceClaims"] = list({each.get("resourceClaimName", each["name"]): each for each in entries}.values())
             spec["containers"][0]["resources"]["claims"] = [{"name": each["name"]} for each in spec["resourceClaims"]]
-        if self.chance(0.3):
+        if self.chance(0.2):
             self.add_extended(pod)
         return pod
 
@@ -252,7 +277,7 @@ class SliceWorld(World):
     # --- Changes.
 
     def change_taint_of_device(self, pod, tag):
-        usable = [each for each in self.slices if each["spec"].get("devices")]
+        usable = [each for each in self.slices if each["spec"].get("devices") and "consumesCounters" not in each["spec"]["devices"][0]]
         if usable:
             chosen = self.pick(*usable)
             devices = copy.deepcopy(chosen["spec"]["devices"])
@@ -282,8 +307,8 @@ class SliceWorld(World):
     def change_class(self, pod, tag):
         return self.pick(
             ("create", thing("DeviceClass", f"{self.prefix}-missing", spec={}), None, None),
-            ("patch", self.pick(*self.device_classes), {"spec": {"selectors": self.pick(None, [{"cel": {"expression": self.pick(*EXPRESSIONS)}}])}}, None),
-            ("patch", self.pick(*self.device_classes), {"spec": {"extendedResourceName": self.pick(None, BACKED)}}, None))
+            ("patch", self.pick(*self.device_classes), {"spec": {"selectors": self.pick(None, [{"cel": {"expression": self.expression()}}])}}, None),
+            ("patch", self.device_classes[0], {"spec": {"extendedResourceName": None}}, None))
 
     def change_allocated_claim(self, pod, tag):
         claims = [each for each in self.resource_claims if "status" in each]

@@ -31,22 +31,21 @@ struct Flags {
 };
 
 void addFlags(flags::FlagSet& set, Flags& flags) {
-  set.group("Device infos");
+  set.group("Devices");
   set.boolean("oneshot", flags.settings.oneshot, "write the file once and exit");
-  set.duration("sleep-interval", flags.settings.interval, "interval of the search for devices");
+  set.duration("sleep-interval", flags.settings.interval, "interval between searches for devices");
   set.text("prints-output-file", flags.settings.output,
-           "the file that koordlet reads; \"\" is standard output");
-  set.boolean("no-timestamp", flags.noTimestamp, "there are no timestamps").withNoEffect();
+           "file to write, which koordlet reads; \"\" = standard output");
+  set.boolean("no-timestamp", flags.noTimestamp, "the file has no timestamps").withNoEffect();
   set.text(
       "config-file", flags.configFile,
       "YAML or JSON file with these settings; flags and the environment "
-      "(KDD_ONESHOT,\nKDD_SLEEP_INTERVAL, KDD_PRINTS_OUTPUT_FILE, KDD_CONFIG_FILE) override it");
+      "(KDD_ONESHOT, KDD_SLEEP_INTERVAL, KDD_PRINTS_OUTPUT_FILE, KDD_CONFIG_FILE) override it");
   set.group("Host");
-  set.text(
-      "host-root-dir", flags.hostRoot,
-      "where the host's root is mounted, with the tools and libraries of vendors; the process's "
-      "own root if the folder does not exist");
-  set.duration("tool-timeout", flags.toolLimit, "timeout of a vendor's tool or library");
+  set.text("host-root-dir", flags.hostRoot,
+           "mount point of the host's root, with the tools and libraries of vendors; if the folder "
+           "does not exist, the process's own root");
+  set.duration("tool-timeout", flags.toolLimit, "timeout of a call of a vendor's tool or library");
   set.group("Other");
   set.boolean("version", flags.version, "Print the version and exit");
   set.group("Log");

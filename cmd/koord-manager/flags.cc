@@ -37,7 +37,8 @@ void addPolicyFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
   set.group("Labels that pods must have, gate EnablePodEnhancedValidator");
   set.text("pod-enhanced-validator-config-namespace", options.podRules.configNamespace,
            "Namespace of the ConfigMap with the rules");
-  set.text("pod-enhanced-validator-config-name", options.podRules.configName, "Its name");
+  set.text("pod-enhanced-validator-config-name", options.podRules.configName,
+           "Name of that ConfigMap");
 }
 
 // Admission, and the effect of profiles on existing pods.
@@ -72,8 +73,8 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   const auto selection = [&](const char* name, std::vector<std::string>& into, const char* usage,
                              std::span<const std::string_view> present) {
     set.list(name, into,
-             fmt::format("{}: * = all, NAME = enabled, -NAME = disabled; other names of the "
-                         "original are accepted",
+             fmt::format("{}: * = all, NAME = enabled, -NAME = disabled; other names of "
+                         "upstream are accepted",
                          usage))
         .defaultText = fmt::format("[{}]", fmt::join(present, ","));
   };
@@ -83,7 +84,7 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   set.boolean("node-strategy-enables", options.nodeResource.nodesDecide,
               "Let a node's strategy enable co-location that the cluster's strategy disables");
   set.boolean("upstream-metric-units", options.nodeResource.upstreamUnits,
-              "Report batch-cpu in cores and mid-cpu in millicores, as the original does; false: "
+              "Report batch-cpu in cores and mid-cpu in millicores, as upstream does; false: "
               "both in cores");
   set.boolean("quotas-follow-profiles", options.profilesOwnQuotas,
               "Delete the quota of an ElasticQuotaProfile with it; false: keep it");

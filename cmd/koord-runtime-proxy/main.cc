@@ -47,9 +47,9 @@ void addFlags(flags::FlagSet& set, Flags& flags) {
                "how long calls in flight may take after SIGTERM before they are aborted");
   set.group("Hooks");
   set.text("runtime-hook-server-key", proxy.skip.key,
-           "label or annotation of pods for which no hook server is called");
+           "key of a label or annotation; no hook server is called for pods with it");
   set.text("runtime-hook-server-val", proxy.skip.value,
-           "the required value of that label or annotation");
+           "value that the label or annotation must have");
   set.text("hook-server-config-dir", proxy.hookFolder,
            "folder with the configuration files of hook servers");
   set.duration("hook-timeout", proxy.hookTimeout, "timeout of a call of a hook server");
@@ -60,7 +60,9 @@ void addFlags(flags::FlagSet& set, Flags& flags) {
            "install the program and its systemd service into the root file system mounted here, "
            "and exit");
   set.boolean("version", flags.version, "Print the version and exit");
-  set.unused("remote-image-service-endpoint", "string", "", "image calls use the same sockets");
+  set.unused(
+      "remote-image-service-endpoint", "string", "",
+      "calls about images use --koord-runtimeproxy-endpoint and --remote-runtime-service-endpoint");
   set.group("Log");
   flags::addLogFlags(set, flags.verbosity, flags.logFormat, flags.logOutput);
 }

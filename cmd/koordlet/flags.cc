@@ -47,13 +47,13 @@ void finish(const RawHooks& raw, const HostDirs& dirs, RuntimeHookOptions& hooks
 
 void addDirectories(flags::FlagSet& set, HostDirs& dirs) {
   set.group("Paths of the host");
-  set.text("cgroup-root-dir", dirs.cgroupRoot, "where the host's cgroups are mounted");
+  set.text("cgroup-root-dir", dirs.cgroupRoot, "mount point of the host's cgroups");
   set.text("sys-root-dir", dirs.sysRoot, "the host's /sys");
   set.text("sys-fs-root-dir", dirs.sysFsRoot, "the host's /sys/fs");
   set.text("proc-root-dir", dirs.procRoot, "the host's /proc");
   set.text("var-run-root-dir", dirs.varRunRoot, "the host's /var/run");
   set.text("run-root-dir", dirs.runRoot, "the host's /run");
-  set.text("var-lib-kubelet-dir", dirs.varLibKubelet, "kubelet's directory");
+  set.text("var-lib-kubelet-dir", dirs.varLibKubelet, "kubelet's data folder");
 }
 
 void addKubelet(flags::FlagSet& set, AgentOptions& agent, KubeletOptions& kubelet,
@@ -61,31 +61,37 @@ void addKubelet(flags::FlagSet& set, AgentOptions& agent, KubeletOptions& kubele
   set.group("Kubelet");
   set.text("kubelet-preferred-address-type", kubelet.addressType,
            "type of the node address that is used for kubelet");
-  set.duration("kubelet-sync-interval", agent.kubeletSyncInterval, "interval of pod lists");
-  set.duration("kubelet-sync-timeout", timeout, "timeout of a pod list");
+  set.duration("kubelet-sync-interval", agent.kubeletSyncInterval,
+               "interval between lists of kubelet's pods");
+  set.duration("kubelet-sync-timeout", timeout, "timeout of such a list");
   set.boolean("disable-query-kubelet-config", disableConfig, "do not read kubelet's configuration");
-  set.boolean("kubelet-insecure-tls", kubelet.insecure, "plain HTTP on the read-only port");
+  set.boolean("kubelet-insecure-tls", kubelet.insecure,
+              "query kubelet by plain HTTP on its read-only port");
   set.integer("kubelet-read-only-port", kubelet.readOnlyPort, "kubelet's read-only port")
       .within(0, 65535);
 }
 
 void addWork(flags::FlagSet& set, AgentOptions& agent) {
-  set.group("Measuring");
-  set.duration("collect-res-used-interval", agent.collectInterval, "interval of usage samples");
+  set.group("Metrics and reports");
+  set.duration("collect-res-used-interval", agent.collectInterval,
+               "interval between usage samples");
   set.duration("collect-sys-metric-outdated-interval", agent.systemOutdated,
                "age from which samples do not count for system usage");
   set.duration("collect-node-cpu-info-interval", agent.cpuInfoInterval,
-               "interval of reads of the CPU topology");
+               "interval between reads of the CPU topology");
   set.text("tsdb-path", agent.historyDir,
-           "file that keeps the node's metric history over restarts");
+           "folder of the file that keeps the node's metric history over restarts");
   set.boolean("enable-pagecache-collector", agent.pageCache, "also measure memory with page cache");
   set.duration("node-topology-sync-interval", agent.topologyInterval,
-               "interval of device reports in the Device object; 0 = never");
-  set.boolean("enable-node-metric-report", agent.reportNodeMetric, "report NodeMetric");
+               "interval between reports of devices in the Device object; 0 = never");
+  set.boolean("enable-node-metric-report", agent.reportNodeMetric,
+              "write the usage of the node and its pods into the NodeMetric");
   set.duration("cpi-collector-interval", agent.cpiInterval,
-               "interval of cycle and instruction counts");
-  set.duration("collect-cpi-timewindow", agent.cpiWindow, "duration of one count");
-  set.duration("psi-collector-interval", agent.psiInterval, "interval of pressure reads");
+               "interval between counts of cycles and instructions (gate CPICollector)");
+  set.duration("collect-cpi-timewindow", agent.cpiWindow,
+               "duration of one count of cycles and instructions");
+  set.duration("psi-collector-interval", agent.psiInterval,
+               "interval between reads of pressure stall information (gate PSICollector)");
   // Names as in upstream's documentation.
   set.seconds("cpi-collector-interval-seconds", agent.cpiInterval,
               "the same as --cpi-collector-interval");
@@ -94,25 +100,33 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
   set.seconds("psi-collector-interval-seconds", agent.psiInterval,
               "the same as --psi-collector-interval");
   set.duration("coldpage-collector-interval", agent.coldPageInterval,
-               "interval of cold memory reads (gate ColdPageCollector)");
-  set.boolean("enable-resctrl-collector", agent.resctrlMonitoring,
-              "read caches and memory bandwidth of QoS classes (gate ResctrlCollector)");
-  set.duration("resctrl-collector-interval", agent.resctrlInterval, "how often");
-  set.group("Protecting");
-  set.seconds("cpu-suppress-interval-seconds", agent.suppressInterval, "CPU suppress; 0 is off");
-  set.seconds("reconcile-interval-seconds", agent.reconcileInterval, "CPU burst; 0 is off");
-  set.seconds("cpu-evict-interval-seconds", agent.cpuEvictInterval, "CPU evict; 0 is off");
-  set.seconds("cpu-evict-cool-time-seconds", agent.cpuEvictCoolDown, "pause after an eviction");
-  set.seconds("memory-evict-interval-seconds", agent.memoryEvictInterval, "memory evict; 0 is off");
+               "interval between reads of cold memory (gate ColdPageCollector)");
+  set.boolean(
+      "enable-resctrl-collector", agent.resctrlMonitoring,
+      "read the cache occupancy and memory bandwidth of QoS classes (gate ResctrlCollector)");
+  set.duration("resctrl-collector-interval", agent.resctrlInterval, "interval between these reads");
+  set.group("QoS");
+  set.seconds("cpu-suppress-interval-seconds", agent.suppressInterval,
+              "seconds between runs of CPU suppression; 0 = off");
+  set.seconds("reconcile-interval-seconds", agent.reconcileInterval,
+              "seconds between runs of CPU burst and other cgroup strategies; 0 = off");
+  set.seconds("cpu-evict-interval-seconds", agent.cpuEvictInterval,
+              "seconds between checks for eviction by CPU; 0 = off");
+  set.seconds("cpu-evict-cool-time-seconds", agent.cpuEvictCoolDown,
+              "seconds after an eviction by CPU before the next one");
+  set.seconds("memory-evict-interval-seconds", agent.memoryEvictInterval,
+              "seconds between checks for eviction by memory; 0 = off");
   set.seconds("memory-evict-cool-time-seconds", agent.memoryEvictCoolDown,
-              "pause after an eviction");
+              "seconds after an eviction by memory before the next one");
   set.text("containerd-endpoint", agent.runtimes.containerd,
            "containerd's socket; default: searched below --var-run-root-dir");
-  set.text("crio-endpoint", agent.runtimes.crio, "the same for CRI-O");
-  set.text("docker-endpoint", agent.runtimes.docker, "the same for cri-dockerd");
-  set.text("pouch-endpoint", agent.runtimes.pouch, "the same for pouch");
+  set.text("crio-endpoint", agent.runtimes.crio, "CRI-O's socket; default: as for containerd");
+  set.text("docker-endpoint", agent.runtimes.docker,
+           "cri-dockerd's socket; default: as for containerd");
+  set.text("pouch-endpoint", agent.runtimes.pouch, "pouch's socket; default: as for containerd");
   set.text("xpu-device-infos-dir", agent.xpuFolder,
-           "files about accelerators that are not NVIDIA's (gate Accelerators)");
+           "folder of the files that describe accelerators of other vendors than NVIDIA (gate "
+           "Accelerators)");
   set.boolean("xpu-enforce-collect-from-device-infos", agent.xpuOnly,
               "do not look for NVIDIA GPUs if there are no such files");
   set.text(
@@ -121,81 +135,83 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
   set.boolean("only-evict-by-api", agent.onlyEvictByApi,
               "evict pods through the API instead of killing containers");
   set.boolean("disable-unset-cpu-quota", agent.keepCpuQuota,
-              "keep the CPU quota of pods with exclusive CPUs");
+              "keep the CPU quota of pods with exclusive CPUs, instead of no quota");
   set.text("hami-core-library-directory-path", agent.hamiLibrary,
-           "HAMi-core's library, which limits shared GPUs");
+           "path of HAMi-core's library, which limits shared GPUs");
   set.duration("runtime-hooks-reconcile-interval", agent.hookReconcileInterval,
-               "how often to repair cgroup values");
+               "interval between checks that containers have the values of the hooks");
   set.seconds("resource-force-update-seconds", agent.resourceForceUpdate,
               "age from which the last known value of a cgroup file is read again");
 }
 
 void addAudit(flags::FlagSet& set, AuditOptions& audit) {
-  set.group("Events");
-  set.text("audit-log-dir", audit.folder, "folder for events (gate AuditEvents)");
-  set.integer("audit-verbose", audit.verbosity,
-              "events of higher levels are dropped; 0 = keep all");
+  set.group("Audit events");
+  set.text("audit-log-dir", audit.folder, "folder for audit events (gate AuditEvents)");
+  set.integer("audit-verbose", audit.verbosity, "drop events of higher levels; 0 = keep all");
   set.integer("audit-max-disk-space-mb", audit.maxMegabytes, "disk space for events in MiB");
-  set.integer("audit-max-concurrent-readers", audit.maxReaders, "queries of /events at a time")
+  set.integer("audit-max-concurrent-readers", audit.maxReaders, "concurrent queries of events")
       .within(1, 1000);
-  set.integer("audit-max-events-limit", audit.maxEvents, "events in one response")
+  set.integer("audit-max-events-limit", audit.maxEvents, "maximum of events in one response")
       .within(1, 100'000);
 }
 
 void addRuntimeHooks(flags::FlagSet& set, RuntimeHookOptions& hooks, RawHooks& raw) {
   set.group("Runtime hooks");
-  set.text("runtime-hooks-network", raw.network, "the network of runtime-hooks-addr")
-      .oneOf({"unix"});
+  set.text("runtime-hooks-network", raw.network, "network of --runtime-hooks-addr").oneOf({"unix"});
   set.text("runtime-hooks-addr", hooks.service.socket,
            "socket for the hook calls of koord-runtime-proxy; \"\" = none");
   set.text("runtime-hooks-host-endpoint", hooks.service.hostEndpoint,
-           "path of that socket for the proxy");
+           "path of that socket on the host, where the proxy finds it");
   set.text("runtime-hooks-config-path", hooks.service.configFolder,
            "folder where the proxy looks for hook servers");
   set.text("runtime-hooks-failure-policy", hooks.service.failurePolicy,
-           "what the proxy does if koordlet does not respond")
+           "Ignore or Fail: the call of the runtime if koordlet does not respond")
       .oneOf({"Ignore", "Fail", ""});
   set.text("runtime-hooks-plugin-failure-policy", raw.pluginPolicy,
-           "whether the runtime call fails if a hook fails")
+           "Ignore or Fail: the call of the runtime if a hook fails")
       .oneOf({"Ignore", "Fail", ""});
-  set.list("runtime-hooks-disable-stages", raw.disabledStages, "stages without hooks");
+  set.list("runtime-hooks-disable-stages", raw.disabledStages, "stages in which no hook runs");
   set.text("default-runtime-type", hooks.runner.runtimeType,
-           "runtime of containers whose id does not name it");
+           "runtime of containers whose ID does not name a runtime");
   auto& nri = hooks.nri;
   set.boolean("enable-nri-runtime-hook", nri.enabled, "register as an NRI plugin of the runtime");
   set.text("runtime-hooks-nri-socket-path", raw.nriSocket,
-           "socket of NRI, below var-run-root-dir unless it begins with a slash");
+           "socket of NRI; a relative path is below --var-run-root-dir");
   set.text("runtime-hooks-nri-plugin-name", nri.name, "name of the NRI plugin");
   set.text("runtime-hooks-nri-plugin-index", nri.index,
-           "index of the NRI plugin, which orders plugins");
+           "index of the NRI plugin; the runtime calls plugins in the order of their index");
   set.duration("runtime-hooks-nri-connect-timeout", nri.connectTimeout,
                "how long to wait for the runtime to register the plugin");
   set.duration("runtime-hooks-nri-backoff-duration", nri.backoff,
                "pause between attempts to connect");
-  set.duration("runtime-hooks-nri-backoff-cap", nri.backoffCap, "the longest such pause");
-  set.real("runtime-hooks-nri-backoff-factor", nri.backoffFactor, "how fast the pause grows");
+  set.duration("runtime-hooks-nri-backoff-cap", nri.backoffCap,
+               "longest pause between attempts to connect");
+  set.real("runtime-hooks-nri-backoff-factor", nri.backoffFactor,
+           "factor by which the pause grows after each attempt");
   set.integer("runtime-hooks-nri-backoff-steps", nri.backoffSteps,
               "number of consecutive failures after which koordlet stops connecting")
       .within(1, 2'147'483'647);
 }
 
 void addPrediction(flags::FlagSet& set, PredictionOptions& options) {
-  set.group("Learning");
-  set.text("prediction-checkpoint-filepath", options.directory, "folder for the models of pods");
+  set.group("Prediction");
+  set.text("prediction-checkpoint-filepath", options.directory,
+           "folder for the usage models of pods");
   set.duration("prediction-cold-start-duration", options.reclaim.coldStart,
-               "age of a pod until which its whole request counts");
+               "age of a pod below which its whole request counts, not its predicted peak");
   set.integer("prediction-safety-margin-percent", options.reclaim.safetyMarginPercent,
               "percentage added to predicted peaks")
       .within(0, 1000);
   set.duration("prediction-memory-histogram-decay-halflife", options.halfLives.memory,
-               "time after which a memory sample has half its weight");
+               "half-life of the weight of a memory sample");
   set.duration("prediction-cpu-histogram-decay-halflife", options.halfLives.cpu,
-               "time after which a CPU sample has half its weight");
-  set.duration("prediction-training-interval", options.trainingInterval, "interval of training");
+               "half-life of the weight of a CPU sample");
+  set.duration("prediction-training-interval", options.trainingInterval,
+               "interval between updates of the models");
   set.duration("prediction-model-expiration-duration", options.expiry,
-               "time after the last sample of a pod when its model is deleted");
+               "a model without samples for this time is deleted");
   set.duration("prediction-model-checkpoint-interval", options.saveInterval,
-               "shortest interval between writes of a pod's model");
+               "shortest interval between writes of one model");
   set.integer("prediction-model-checkpoint-max-per-step", options.savesPerStep,
               "models written per minute")
       .within(0, 10'000);
@@ -207,7 +223,7 @@ void addGeneral(kube::CommandLine& line, Flags& flags) {
   set.group("General");
   set.text("addr", flags.addr,
            "address of metrics, health and status; default host: loopback, in a pod all addresses");
-  set.boolean("enable-pprof", flags.enablePprof, "serve profiles of the process");
+  set.boolean("enable-pprof", flags.enablePprof, "serve profiles of the process at --pprof-addr");
   set.text("pprof-addr", flags.pprofAddr, "address of profiles");
   line.featureGates(flags.agent.gates);
   set.group("API server");
@@ -216,7 +232,8 @@ void addGeneral(kube::CommandLine& line, Flags& flags) {
   set.text("master", component.client.server,
            "address of the API server; overrides the kubeconfig");
   set.real("kube-api-qps", component.qps, "requests per second to the API server");
-  set.integer("kube-api-burst", component.burst, "requests to the API server in a burst");
+  set.integer("kube-api-burst", component.burst,
+              "burst of requests to the API server above that rate");
 }
 
 }  // namespace
@@ -247,7 +264,7 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
       flags.component,
       "Measures this node, reports it, and protects its latency-sensitive pods.\nThe environment "
       "variable NODE_NAME names the Node.\n'koordlet doctor', with the same flags, reports which "
-      "features work on this machine.");
+      "features work on this host.");
   Duration kubeletTimeout = flags.kubelet.timeout;
   addGeneral(line, flags);
   addDirectories(line.flags(), flags.agent.dirs);

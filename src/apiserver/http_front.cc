@@ -322,7 +322,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (!self->options_.podLogs) {
       sendFailure(responder,
                   Failure(ErrorCode::NotFound,
-                          fmt::format("there are no logs of pod \"{}\" here", call.request.name)),
+                          fmt::format("this server has no logs of pod \"{}\"", call.request.name)),
                   call.request);
       co_return;
     }
@@ -378,7 +378,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       if (!running || running->over) return;
       begin();
       if (running->responder->queuedBytes() > options_.watchBacklogBytes) {
-        log::warn("a watcher is {} bytes behind and is cut off", running->responder->queuedBytes());
+        log::warn("closing a watch: its client is {} bytes behind",
+                  running->responder->queuedBytes());
         running->responder->abort();
         close(running);
         return;

@@ -12,9 +12,10 @@ std::string metricsText(Server& server) {
     out += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
   };
   const auto& counters = server.counters();
-  metric("apiserver_request_total", "counter", "Requests answered, but for watches.");
+  metric("apiserver_request_total", "counter", "Completed requests, without watches.");
   out += fmt::format("apiserver_request_total {}\n", counters.requests);
-  metric("apiserver_request_failures_total", "counter", "Requests answered with an error.");
+  metric("apiserver_request_failures_total", "counter",
+         "Completed requests with a status of 400 or above.");
   out += fmt::format("apiserver_request_failures_total {}\n", counters.failures);
   metric("apiserver_watches_total", "counter", "Watches started.");
   out += fmt::format("apiserver_watches_total {}\n", counters.watches);

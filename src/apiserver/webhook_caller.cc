@@ -30,7 +30,7 @@ Result<net::HttpRequest> prepare(const ServiceResolver& resolver, WebhookRequest
   out.url = in.url;
   if (out.url.empty()) {
     if (!resolver)
-      return fail(ErrorCode::Unavailable, fmt::format("service {}/{} cannot be reached from here",
+      return fail(ErrorCode::Unavailable, fmt::format("this server cannot reach service {}/{}",
                                                       in.service.namespace_, in.service.name));
     auto origin = resolver(in.service);
     if (!origin) return fail(std::move(origin.error()));

@@ -150,8 +150,7 @@ Result<bool> emptyAt(Fd folder, const std::string& name, int& left, int depth) {
     if (::unlinkat(fd, child.c_str(), 0) == 0 || errno == ENOENT) continue;
     if (errno != EISDIR && errno != EPERM) return fail(errnoError("remove " + path, errno));
     Fd inner = openFolderIn(fd, child.c_str());
-    if (!inner && errno == EXDEV)
-      return fail(ErrorCode::Conflict, path + ": something is mounted there");
+    if (!inner && errno == EXDEV) return fail(ErrorCode::Conflict, path + ": is a mount point");
     if (!inner) return fail(errnoError("open " + path, errno));
     auto emptied = emptyAt(std::move(inner), path, left, depth + 1);
     if (!emptied || !*emptied) return emptied;

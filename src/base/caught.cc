@@ -10,7 +10,7 @@ std::string thrownText() {
   } catch (const std::exception& thrown) {
     return thrown.what();
   } catch (...) {
-    return "something that is not a std::exception";
+    return "an exception of a type other than std::exception";
   }
 }
 

@@ -49,10 +49,9 @@ void CommandLine::featureGates(flags::FeatureGates& gates, std::string component
   };
   std::string usage = "Feature gates, as A=true,B=false.";
   const std::string known = gates.help();
-  usage += known.empty() ? "\nThe gates" : " This version has:\n" + known + "\nThe other gates";
-  usage +=
-      " of the original are accepted and have no effect; the ones that were given are logged at "
-      "start.";
+  usage += known.empty() ? "\nUpstream's gates"
+                         : " This version has:\n" + known + "\nUpstream's other gates";
+  usage += " are accepted without effect; the program logs those that are given.";
   flags_.custom("feature-gates", "map", usage, set);
   flags_.find("feature-gates")->text = [&gates] { return gates.text(); };
 }

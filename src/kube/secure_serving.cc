@@ -264,7 +264,7 @@ void addSecureServingFlags(flags::FlagSet& set, SecureServingOptions& options) {
   set.integer("secure-port", options.port, "Port of the HTTPS endpoints; 0 = off").within(0, 65535);
   set.text("tls-cert-file", options.tlsCertFile,
            "Certificate of the HTTPS endpoints; default: self-signed, created at start");
-  set.text("tls-private-key-file", options.tlsKeyFile, "Its key");
+  set.text("tls-private-key-file", options.tlsKeyFile, "Private key of that certificate");
   set.text("cert-dir", options.certDir,
            fmt::format("Folder of {0}.crt and {0}.key, which are created if missing; not used with "
                        "--tls-cert-file",

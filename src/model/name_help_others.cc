@@ -148,11 +148,11 @@ constexpr NameHelp kOthersTable[] = {
     {"kubernetes.io/no-provisioner", "provisioner", "StorageClass", "user", "text",
      "Volumes of the class are created by a user.", "kubernetes.io/no-provisioner"},
     {"koordctl.koordinator.sh/node", "label", "Node of koordctl up", "koordctl", "text",
-     "host: the node is this machine.", "host"},
+     "host: the node is the host of koordctl up.", "host"},
     {"koordctl.koordinator.sh/cgroup", "annotation", "container of containerd", "koordctl", "text",
      "The cgroup of the container's pod.", "/kubepods/pod1234"},
     {"koordctl.koordinator.sh/host-path", "provisioner", "StorageClass of koordctl up", "koordctl",
-     "text", "The provisioner of volumes that are folders of this machine.",
+     "text", "The provisioner of volumes that are folders of the host.",
      "koordctl.koordinator.sh/host-path"},
     {"kwok.x-k8s.io/node", "label or annotation", "Node", "user, koordctl", "text",
      "fake: the node is simulated.", "fake", "", "fake"},
@@ -168,7 +168,7 @@ constexpr NameHelp kOthersTable[] = {
      "How long a simulated pod takes to end after its deletion.", "5s", "0s"},
     {"scenario.koordinator.sh/machine", "annotation", "simulated Node in scenarios", "user",
      "JSON object",
-     "koordlet runs for the node, on files of a simulated machine. The member files has their "
+     "koordlet runs for the node, on files of a simulated host. The member files has their "
      "contents.",
      R"({"files": {}})"},
 };

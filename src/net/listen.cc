@@ -75,7 +75,7 @@ Result<Listener> listenTcp(asio::io_context& context, const std::string& address
     ip = asio::ip::make_address(parts->host, ec);
     if (ec) {
       return fail(ErrorCode::Invalid,
-                  fmt::format("listen on {}: \"{}\" is not an IP address of this machine", address,
+                  fmt::format("listen on {}: \"{}\" is not an IP address of this host", address,
                               parts->host));
     }
   }

@@ -27,7 +27,7 @@ void Router::handle(ServerRequest request, std::shared_ptr<Responder> responder)
     std::string allowed;
     for (const auto& [name, handler] : methods) allowed += (allowed.empty() ? "" : ", ") + name;
     responder->respond(405, {{"Content-Type", "text/plain; charset=utf-8"}, {"Allow", allowed}},
-                       "only " + allowed + " is possible here\n");
+                       "only " + allowed + " is allowed\n");
     return;
   }
   std::string rest = target->path.substr(path.size());

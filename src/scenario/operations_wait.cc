@@ -45,7 +45,7 @@ Task<OperationResult> Operations::remove(ObjectId id, std::string propagationPol
     const bool more = co_await waiting;
     if (more) continue;
     const auto* finalizers = object ? at(*object, "metadata", "finalizers") : nullptr;
-    result.error = fmt::format("still there after {}{}", formatDuration(timeout),
+    result.error = fmt::format("still exists after {}{}", formatDuration(timeout),
                                finalizers ? ", finalizers: " + toJson(*finalizers) : "");
   }
   result.elapsed = environment_.executor().steadyNow() - start;
@@ -117,7 +117,7 @@ Task<void> Operations::runWait(const Operation& operation, const Bindings& bindi
     if (!objects) {
       error = objects.error().message;
     } else if (forDeletion) {
-      if (!objects->empty()) error = fmt::format("{} still there", titleOf(objects->front()));
+      if (!objects->empty()) error = fmt::format("{} still exists", titleOf(objects->front()));
     } else if (objects->empty()) {
       error = "the object does not exist";
     } else if (operation.wait.kind != WaitFor::Kind::Creation) {

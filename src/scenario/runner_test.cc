@@ -312,7 +312,7 @@ TEST_F(RunnerTest, DeletionWaitsAndNamesTheFinalizersThatHoldIt) {
   const auto result = run("\ntimeouts: {cleanup: 3s}" + std::string(kConfigMap));
   EXPECT_EQ(result.status, Status::Failed);
   ASSERT_EQ(result.cleanup.size(), 1U);
-  EXPECT_EQ(result.cleanup[0].error, R"(still there after 3s, finalizers: ["test/hold"])");
+  EXPECT_EQ(result.cleanup[0].error, R"(still exists after 3s, finalizers: ["test/hold"])");
 }
 
 TEST_F(RunnerTest, CleanupGoesBackwardsAndStepsMayAddToIt) {

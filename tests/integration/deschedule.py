@@ -89,7 +89,7 @@ class DescheduleTest:
     def the_table_says_the_same(self):
         lines = self.plan(*self.flags()).splitlines()
         check(lines[0].startswith("2 pods would be moved. CPU and memory are shown as used"), lines[0])
-        check(lines[1].split() == "POD FROM CPU/MEMORY THERE TO CPU/MEMORY THERE WHY".split(), lines[1])
+        check(lines[1].split() == "POD FROM CPU/MEMORY TO CPU/MEMORY WHY".split(), lines[1])
         for line in lines[2:4]:
             check(all(word in line for word in (f"{NAMESPACE}/hungry-", "hot-0", "% to ", "LowNodeLoad:")), line)
         check("waits for anomalyCondition" in lines[4], lines[4])

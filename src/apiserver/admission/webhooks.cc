@@ -141,7 +141,7 @@ Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
       hook.spec.sideEffects != "NoneOnDryRun")
     co_return refuse(ErrorCode::BadRequest,
                      fmt::format("admission webhook \"{}\" does not support dry run", name));
-  if (!caller_) co_return failed("webhooks cannot be called from here");
+  if (!caller_) co_return failed("this server cannot call webhooks");
 
   const std::string uid = newUid(random_);
   WebhookRequest request;

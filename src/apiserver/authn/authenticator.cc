@@ -20,7 +20,7 @@ Result<Authenticator::Bearer> Authenticator::bearerOf(std::string_view token,
         bearer.user.groups.emplace_back("system:authenticated");
       return bearer;
     }
-  if (!accounts_) return fail(ErrorCode::Unauthorized, "not a token that is known here");
+  if (!accounts_) return fail(ErrorCode::Unauthorized, "unknown token");
   auto user = accounts_->authenticate(token, audiences);
   if (!user) return fail(std::move(user.error()));
   return Bearer{*std::move(user), accounts_->audiencesOf(token, audiences)};

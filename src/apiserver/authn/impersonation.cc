@@ -58,12 +58,11 @@ std::expected<std::optional<User>, Reply> impersonated(const net::Headers& heade
   auto wanted = readHeaders(headers);
   if (!wanted.any) return std::nullopt;
   if (!wanted.text)
-    return std::unexpected(failureReply(
-        Failure(ErrorCode::BadRequest, "a header of the impersonation is not UTF-8"), {}));
+    return std::unexpected(
+        failureReply(Failure(ErrorCode::BadRequest, "an Impersonate header is not UTF-8"), {}));
   if (wanted.user.empty())
     return std::unexpected(failureReply(
-        Failure(ErrorCode::Internal,
-                "Impersonate-Group, -Uid and -Extra take a user: send Impersonate-User, too"),
+        Failure(ErrorCode::Internal, "Impersonate-Group, -Uid and -Extra need Impersonate-User"),
         {}));
   std::optional<Reply> denied;
   const auto ask = [&](std::string_view group, std::string_view resource, std::string_view sub,

@@ -94,18 +94,18 @@ Result<TokenClaims> ServiceAccountTokens::verify(std::string_view token) const {
   const auto end = token.rfind('.');
   const auto middle = token.find('.');
   if (end == std::string_view::npos || end == middle || token.size() > kMaxTokenBytes)
-    return invalidToken("not a token that is known here");
+    return invalidToken("unknown token");
   const auto header = documentOf(token.substr(0, middle));
   const auto signature = net::base64UrlDecode(token.substr(end + 1));
   if (!header || !signature || textAt(*header, "alg") != "ES256")
-    return invalidToken("not a token that is known here");
+    return invalidToken("unknown token");
   const auto kid = textAt(*header, "kid");
   const auto key = std::ranges::find(keys_, kid, &net::SigningKey::id);
   if (key == keys_.end() || !key->verify(token.substr(0, end), *signature))
     return invalidToken("the token is not signed by a key of this cluster");
   const auto payload = documentOf(token.substr(middle + 1, end - middle - 1));
   if (!payload || textAt(*payload, "iss") != issuer_)
-    return invalidToken("the token is not of this issuer");
+    return invalidToken("the token has another issuer");
   auto claims = readClaims(*payload);
   if (textAt(*payload, "sub") != serviceAccountUser(claims.namespace_, claims.account.name).name)
     return invalidToken("the token's subject is not its service account");

@@ -13,16 +13,16 @@ struct Absent {
 
 constexpr Absent kAbsent[] = {
     {"pods", "exec",
-     "run the command on this machine (ps shows the pod's processes), or put it into the pod's "
-     "containers"},
+     "run the command on the node (ps shows the pod's processes), or make it a "
+     "container of the pod"},
     {"pods", "attach", "follow the output with kubectl logs -f"},
     {"pods", "portforward",
-     "pods of the host node share this machine's network: connect to 127.0.0.1 and the port "
+     "pods of the host node share its network: connect to 127.0.0.1 and the port "
      "itself"},
-    {"pods", "proxy", "connect to the pod's port on this machine"},
-    {"pods", "ephemeralcontainers", "make a pod of your own beside it"},
-    {"services", "proxy", "connect to the port of one of its pods on this machine"},
-    {"nodes", "proxy", "ask the kubelet's port itself, with a client certificate of this cluster"},
+    {"pods", "proxy", "connect to the pod's port on the host"},
+    {"pods", "ephemeralcontainers", "create another pod on the same node"},
+    {"services", "proxy", "connect to the port of one of its pods on the host"},
+    {"nodes", "proxy", "query kubelet's port directly, with a client certificate of this cluster"},
 };
 
 bool isOf(std::string_view subresource, std::string_view name) {

@@ -87,7 +87,9 @@ Task<void> CrdCleanup::run(std::string name) {
          {{"resourceVersion", std::to_string(entry->version)}, {"finalizers", std::move(rest)}}}});
     auto patching = server_.serve(std::move(call));
     const auto reply = co_await patching;
-    if (reply.error) log::v(2, "the definition {} cannot end yet: {}", name, reply.error->message);
+    if (reply.error)
+      log::v(2, "CustomResourceDefinition {} cannot be removed yet: {}", name,
+             reply.error->message);
   }
   running_.erase(name);
 }

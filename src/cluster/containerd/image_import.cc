@@ -119,7 +119,7 @@ Result<std::vector<std::string>> importArchive(const ImageStore& store, const st
                 fmt::format("import {}: {}{}", path, imported->out, imported->err));
   auto names = namesIn(imported->out);
   if (names.empty())
-    return fail(ErrorCode::Invalid, fmt::format("{}: there is no image with a name in it", path));
+    return fail(ErrorCode::Invalid, fmt::format("{}: contains no image with a name", path));
   if (auto kept = rememberImages(store.namesFile, names); !kept)
     return fail(std::move(kept.error()));
   return names;
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> importImages(const ImageStore& store, const std
   // An absolute path is never taken for an option.
   const fs::path place = fs::absolute(path, ec);
   if (!fs::exists(place, ec))
-    return fail(ErrorCode::NotFound, fmt::format("{}: there is no such file or folder", path));
+    return fail(ErrorCode::NotFound, fmt::format("{}: does not exist", path));
   if (!fs::is_directory(place, ec)) return importArchive(store, place);
   if (fs::exists(place / "oci-layout", ec)) {
     const auto packed = FolderArchive::of(place);
@@ -145,10 +145,11 @@ Result<std::vector<std::string>> importImages(const ImageStore& store, const std
   for (const auto& entry : fs::directory_iterator(place, ec))
     if (isArchive(entry.path())) archives.push_back(entry.path());
   if (archives.empty())
-    return fail(ErrorCode::NotFound,
-                fmt::format("{}: there are no archives (.tar, .tar.gz, .tgz, .tar.zst, .tar.xz) "
-                            "and no oci-layout in it",
-                            path));
+    return fail(
+        ErrorCode::NotFound,
+        fmt::format("{}: contains neither archives (.tar, .tar.gz, .tgz, .tar.zst, .tar.xz) "
+                    "nor an oci-layout",
+                    path));
   std::ranges::sort(archives);
   std::vector<std::string> all;
   for (const auto& archive : archives) {

@@ -65,8 +65,7 @@ Task<void> awaitShims(Executor& executor, std::string socket, Duration grace) {
   for (auto shims = shimsOf(socket); !shims.empty(); shims = shimsOf(socket)) {
     const auto now = executor.steadyNow();
     if (!killed && now >= deadline) {
-      log::warn("containerd's shims {} did not end by themselves and are killed",
-                fmt::join(shims, ", "));
+      log::warn("killing containerd's shims {}, which did not exit", fmt::join(shims, ", "));
       for (const pid_t shim : shims) ::kill(shim, SIGKILL);
       killed = true;
     }

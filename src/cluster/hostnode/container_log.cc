@@ -64,7 +64,7 @@ Result<std::optional<std::int64_t>> number(std::string_view name, const std::str
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < least)
     return fail(ErrorCode::BadRequest,
-                fmt::format("{}: must be a number from {} on, is {}", name, least, text));
+                fmt::format("{}: must be a number of at least {}, is {}", name, least, text));
   return std::optional(value);
 }
 

@@ -140,7 +140,7 @@ Result<HostNodeLock> HostNodeLock::take() {
     return HostNodeLock(std::move(socket));
   if (errno == EADDRINUSE)
     return fail(ErrorCode::Conflict,
-                "another koordctl uses this machine as its node: stop it, or use --host-node=off");
+                "another koordctl uses this host as its node: stop it, or use --host-node=off");
   return fail(errnoError("claim the host node", errno));
 }
 
@@ -149,8 +149,7 @@ Result<CgroupLayout> checkHostNode(CgroupFs& fs) {
     return fail(ErrorCode::Forbidden,
                 "running pods in cgroups needs root: run koordctl up as root");
   if (kubeletRuns())
-    return fail(ErrorCode::Conflict,
-                "a kubelet runs on this machine and owns its kubepods cgroups");
+    return fail(ErrorCode::Conflict, "a kubelet runs on this host and owns its kubepods cgroups");
   const auto mountinfo = readFile("/proc/self/mountinfo");
   if (!mountinfo) return fail(mountinfo.error());
   auto layout = parseCgroupLayout(*mountinfo);

@@ -71,9 +71,8 @@ Task<Result<>> NodeRegistration::report(bool due) {
     if (!created) co_return fail(std::move(created.error()));
     node = api::Node{};
   }
-  auto conditions =
-      nodeConditions(node->status.conditions, executor_.wallNow(), true, "KubeletReady",
-                     "koordctl runs pods on this machine", pressures_);
+  auto conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true,
+                                   "KubeletReady", "koordctl runs pods on this host", pressures_);
   if (!due && includes(node->status.conditions, conditions)) co_return Result<>{};
   api::NodeStatus status;
   // Only our own resources: batch resources in the same maps survive the merge.

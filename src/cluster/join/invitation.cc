@@ -83,8 +83,9 @@ Result<Invitation> parseInvitation(std::string_view yaml) {
   auto document = parseYaml(yaml);
   if (!document) return fail(std::move(document.error()));
   if (textAt(*document, "kind") != kKind || textAt(*document, "apiVersion") != kApiVersion)
-    return fail(ErrorCode::Invalid, fmt::format("want what 'koordctl invite' prints: kind {} of {}",
-                                                kKind, kApiVersion));
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("expected the output of 'koordctl invite': kind {} of {}", kKind, kApiVersion));
   Invitation out;
   for (const auto& [field, text] : {std::pair{"node", &out.node}, std::pair{"server", &out.server},
                                     std::pair{"authority", &out.authority}}) {

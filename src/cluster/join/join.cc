@@ -39,7 +39,7 @@ Result<std::string> readInvitation(const std::string& path) {
   while (std::cin.read(buffer, sizeof buffer), std::cin.gcount() > 0) {
     text.append(buffer, static_cast<std::size_t>(std::cin.gcount()));
     if (text.size() > kMostInvitation)
-      return fail(ErrorCode::Invalid, "standard input: larger than an invitation");
+      return fail(ErrorCode::Invalid, "standard input: too large for an invitation");
   }
   return text;
 }
@@ -159,12 +159,12 @@ Task<void> Join::reportJoined() {
     if (waited % 10s == Duration{}) {
       auto asking = kube::getObject(*api_, api::Node::kType, {"", host_->nodeName()});
       const auto asked = co_await asking;
-      say(asked
-              ? "still not registered"
-              : fmt::format("still not registered: {}; it is tried again", asked.error().message));
+      say(asked ? "still not registered"
+                : fmt::format("still not registered: {}; retrying", asked.error().message));
     }
   }
-  say(fmt::format("node {} is registered; Ctrl-C ends its pods and leaves", host_->nodeName()));
+  say(fmt::format("node {} is registered; Ctrl-C ends its pods and removes it from the cluster",
+                  host_->nodeName()));
   if (options_.quiet) {
     std::puts("ready");
     std::fflush(stdout);

@@ -105,7 +105,7 @@ Result<std::string> addressTowards(const std::string& url) {
     }
     if (std::string text = textOf(address); !text.empty()) return text;
   }
-  return fail(errnoError("find the way to " + host, problem));
+  return fail(errnoError("find the route to " + host, problem));
 }
 
 }  // namespace koord::cluster

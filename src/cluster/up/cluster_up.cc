@@ -129,8 +129,8 @@ Result<> ClusterUp::openServer() {
       http_, executor_, [this](const api::ServiceReference& service) -> Result<std::string> {
         if (actors_ && actors_->services) return actors_->services->origin(service);
         return fail(ErrorCode::Unavailable,
-                    fmt::format("service {}/{} has no endpoints on this machine",
-                                service.namespace_, service.name));
+                    fmt::format("service {}/{} has no endpoints on this host", service.namespace_,
+                                service.name));
       });
   options.rbac = options_.authorize;
   options.loopbackEndpoints = true;
@@ -207,7 +207,7 @@ Result<> ClusterUp::openHost(const std::string& program) {
   const bool wrongFlag = host.error().code == ErrorCode::Invalid;
   if (options_.hostNode == HostNodeMode::On || wrongFlag)
     return fail(std::move(host.error()).within(wrongFlag ? "host node" : "--host-node=on"));
-  notes_.push_back("this machine does not become a node: " + host.error().message);
+  notes_.push_back("this host is not a node: " + host.error().message);
   return {};
 }
 
@@ -301,7 +301,7 @@ void ClusterUp::announce() {
   screen_.progress("kubeconfig: " + kubeconfig_);
   if (!outsideUrl(front_->address()).empty())
     screen_.progress(
-        "another host joins as a node by: koordctl invite NODE | ssh HOST koordctl join -");
+        "to add another host as a node: koordctl invite NODE | ssh HOST koordctl join -");
   if (merged_) screen_.progress(fmt::format("context {} in {}", options_.name, merged_->file()));
   for (const auto& note : notes_) screen_.progress("note: " + note);
 }
@@ -549,10 +549,11 @@ Task<Result<apiserver::PodLog>> ClusterUp::podLogs(std::string namespace_, std::
   if (!actors_->host || object->spec.nodeName != actors_->host->nodeName()) {
     const auto node = actors_->nodes.get({"", object->spec.nodeName});
     if (!node)
-      co_return fail(ErrorCode::BadRequest,
-                     object->spec.nodeName.empty()
-                         ? fmt::format("pod {} has no node yet: it has no log", pod)
-                         : fmt::format("pod {}: its node {} is gone", pod, object->spec.nodeName));
+      co_return fail(
+          ErrorCode::BadRequest,
+          object->spec.nodeName.empty()
+              ? fmt::format("pod {} has no node yet, so it has no log", pod)
+              : fmt::format("pod {}: its node {} does not exist", pod, object->spec.nodeName));
     auto url = remoteLogUrl(*node, {namespace_, pod}, container, query);
     if (!url) co_return fail(std::move(url.error()));
     auto client = credentials_->client("koordctl-api-server", {"system:masters"});

@@ -91,7 +91,7 @@ Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
     why = opened.error().message;
     containerdSocket_ = ownContainerd_ = "";
   }
-  if (automatic) note_ = "--runtime=auto: processes instead of containers, since " + why;
+  if (automatic) note_ = "--runtime=auto: the host node uses the runtime process, because " + why;
   if (options.runtime == "containerd") {
     auto opened = openContainerd(executor, options);
     if (!opened) return fail(ErrorCode::Invalid, "--runtime=containerd: " + opened.error().message);
@@ -128,7 +128,7 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   const std::string fallback = own ? options.dataDir : kContainerdRoot;
   if (!imageDir_.empty() && !hasReadableDisk(imageDir_)) {
     // containerd may run in another mount namespace.
-    log::warn("containerd's image folder {} is not readable here; imagefs is the disk of {}",
+    log::warn("containerd's image folder {} cannot be read; the disk of {} is reported as imagefs",
               imageDir_, fallback);
     imageDir_.clear();
   }

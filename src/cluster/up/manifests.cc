@@ -34,7 +34,7 @@ Task<Result<>> applyObject(kube::Api& api, const apiserver::Registry& registry, 
   const std::string kind(textAt(object, "kind"));
   const auto resource = registry.findByKind(api::splitApiVersion(apiVersion).group, kind);
   if (!resource)
-    co_return fail(ErrorCode::NotFound, fmt::format("no kind {} in {}", kind, apiVersion));
+    co_return fail(ErrorCode::NotFound, fmt::format("kind {} of {} is unknown", kind, apiVersion));
   const api::ResourceType type = typeOf(*resource);
   std::string namespace_(textAt(object, "metadata", "namespace"));
   if (resource->namespaced && namespace_.empty()) namespace_ = "default";

@@ -40,8 +40,8 @@ std::string stateOf(const api::PodMigrationJob& job, WallTime now) {
   if (phase == "Succeeded") return fmt::format("moved {} ago", ago);
   if (isOver(job)) return fmt::format("failed {} ago: {}", ago, what);
   if (!what.empty())
-    return fmt::format("{} for {}: {}", phase == "Running" ? "under way" : "waits", ago, what);
-  return fmt::format("{} for {}", phase == "Running" ? "under way" : "waits", ago);
+    return fmt::format("{} for {}: {}", phase == "Running" ? "in progress" : "waits", ago, what);
+  return fmt::format("{} for {}", phase == "Running" ? "in progress" : "waits", ago);
 }
 
 std::string lineOf(const api::PodMigrationJob& job, WallTime now) {

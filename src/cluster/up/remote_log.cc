@@ -20,7 +20,7 @@ Result<std::string> remoteLogUrl(const api::Node& node, const api::ObjectKey& po
       std::ranges::find(node.status.addresses, "InternalIP", &api::NodeAddress::type);
   if (!endpoint || endpoint->Port <= 0 || address == node.status.addresses.end())
     return fail(ErrorCode::BadRequest,
-                fmt::format("pod {} runs on no real node: it has no log", pod.name));
+                fmt::format("pod {} runs on a simulated node, so it has no log", pod.name));
   const auto& ip = address->address;
   net::QueryParams params;
   for (const auto& [key, value] : query)

@@ -28,7 +28,7 @@ TEST(RemoteLogTest, aSimulatedNodeHasNone) {
   api::Node simulated;
   simulated.status.addresses = {{"InternalIP", "10.0.0.1"}};
   EXPECT_THAT(remoteLogUrl(simulated, {"default", "web"}, "main", {}).error().message,
-              HasSubstr("runs on no real node"));
+              HasSubstr("runs on a simulated node"));
   EXPECT_FALSE(remoteLogUrl(nodeAt("10.0.0.1", 0), {"default", "web"}, "main", {}));
 }
 

@@ -131,7 +131,7 @@ Parts partsOf(const ClusterStatus& status, int width) {
   }
   const Moves& moves = status.moves;
   if (!moves.lines.empty())
-    parts.moves.push_back(ellipsized(fmt::format("MOVES  {} under way  {} done  {} failed",
+    parts.moves.push_back(ellipsized(fmt::format("MOVES  {} in progress  {} done  {} failed",
                                                  moves.open, moves.done, moves.failed),
                                      width));
   for (std::size_t i = 0; i < std::min(moves.lines.size(), kMaxMoves); ++i)
@@ -247,8 +247,8 @@ std::string statusLine(const ClusterStatus& status) {
     if (component.state != "leading" && component.state != "running")
       line += fmt::format(", {} {}", component.name, component.state);
   if (const Moves& moves = status.moves; !moves.lines.empty())
-    line +=
-        fmt::format(", moves {} under way {} done {} failed", moves.open, moves.done, moves.failed);
+    line += fmt::format(", moves {} in progress {} done {} failed", moves.open, moves.done,
+                        moves.failed);
   for (const auto& why : status.batch) line += "; " + why;
   for (const auto& qos : status.qos)
     if (!qos.lines.empty()) line += "; " + qos.lines.front();

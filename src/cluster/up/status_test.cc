@@ -115,8 +115,8 @@ TEST(StatusTest, ANodeWithLittleBatchCpuSaysWhatIsInTheWay) {
   input.now = *metric.status.updateTime;
   input.metrics = {std::make_shared<const api::NodeMetric>(metric)};
   EXPECT_EQ(sentence(),
-            "batch-cpu 0 on box: 4.00 cores x 65% = 2.60, less system 1.90, less services 0.80: "
-            "leaves 0.00");
+            "batch-cpu 0 on box: 4.00 cores x 65% = 2.60, less system 1.90, less LS pods 0.80: "
+            "0.00 left");
   input.now += std::chrono::minutes(20);
   EXPECT_EQ(sentence(),
             "batch-cpu 0 on box: the last report of koordlet is 20m0s old, more than "
@@ -152,13 +152,13 @@ TEST(StatusTest, ShowsWhatIsMovedWhereAndWhy) {
       status.moves.lines,
       (std::vector<std::string>{
           "shop/new: n1 to n2, waits for 60s (LowNodeLoad: it is hot)",
-          "shop/moving: n1 to n2, under way for 60s: Reservation waits for a pod (LowNodeLoad: "
+          "shop/moving: n1 to n2, in progress for 60s: Reservation waits for a pod (LowNodeLoad: "
           "it is hot)",
           "shop/done: n1 to n3, moved 12s ago (LowNodeLoad: it is hot)",
           "shop/given-up: n1 to n2, failed 60s ago: no room (LowNodeLoad: it is hot)"}));
-  EXPECT_THAT(renderStatus(status, 0, 0), Contains("MOVES  2 under way  1 done  1 failed"));
+  EXPECT_THAT(renderStatus(status, 0, 0), Contains("MOVES  2 in progress  1 done  1 failed"));
   EXPECT_THAT(renderStatus(status, 0, 0), Contains(HasSubstr("shop/done: n1 to n3")));
-  EXPECT_THAT(statusLine(status), HasSubstr(", moves 2 under way 1 done 1 failed"));
+  EXPECT_THAT(statusLine(status), HasSubstr(", moves 2 in progress 1 done 1 failed"));
   input.migrations.clear();
   ClusterStatus still;
   summarize(input, still);

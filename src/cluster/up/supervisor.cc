@@ -137,8 +137,8 @@ void Supervisor::reap(Child& child) {
       healthy || child.backoff == 0s ? kFirstBackoff : std::min(child.backoff * 2, kMaxBackoff);
   child.nextStart = now + child.backoff;
   if (stopping_) return;
-  log::warn("{} ended ({}); starting it again in {} ms, its log is {}", child.spec.name,
-            child.state.lastExit, child.backoff / 1ms, child.spec.logFile);
+  log::warn("{} ended ({}); it restarts in {} ms; log: {}", child.spec.name, child.state.lastExit,
+            child.backoff / 1ms, child.spec.logFile);
   onExit_(child.spec.name);
 }
 

@@ -75,7 +75,7 @@ Task<void> Descheduler::run() {
     if (problem != problem_ && !done) {
       // A cluster that is too small is not an error.
       if (done.error().code == ErrorCode::Invalid)
-        log::info("nothing is descheduled: {}", problem);
+        log::info("this cycle evicts no pods: {}", problem);
       else
         log::error("Error descheduling pods: {}", problem);
     }

@@ -105,7 +105,7 @@ class Preparer {
                 std::vector<std::string>& notes) {
     const auto kind = registry_.find(args.name);
     if (kind == registry_.end()) {
-      errors_.push_back(fmt::format("{}: there is no plugin \"{}\"", args.path, args.name));
+      errors_.push_back(fmt::format("{}: plugin \"{}\" does not exist", args.path, args.name));
       return;
     }
     const std::size_t before = errors_.size();

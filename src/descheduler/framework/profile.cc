@@ -110,12 +110,12 @@ Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
     co_return false;
   // Checks filters again with the pod's present state: a cycle may take minutes.
   if (now != pod && !filter(*now)) {
-    note(*now, options, "its filters forbid it now", {});
+    note(*now, options, "a filter rejects it now", {});
     co_return false;
   }
   if (const std::string_view limit = shared_.limiter.denies(*pod); !limit.empty()) {
     shared_.metrics.limited(limit);
-    log::v(4, "pod {} stays: the limit per {} of this cycle is reached",
+    log::v(4, "pod {} is not evicted: the limit per {} of this cycle is reached",
            api::keyOf(pod->metadata).toString(), limit == "total" ? "cycle" : limit);
     note(*pod, options, fmt::format("limit reached: {}", limit), {});
     co_return false;

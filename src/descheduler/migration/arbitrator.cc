@@ -96,7 +96,7 @@ Task<void> Arbitrator::round() {
     if (created && handle_.executor().wallNow() - *created > kGroupTimeout) {
       auto refusing =
           refuse(job, reason::kGangBroken,
-                 "Some migration jobs of its gang are missing: no pod of the gang moves");
+                 "Some migration jobs of its gang are missing: no pod of the gang is migrated");
       co_await refusing;
     }
   }

@@ -139,7 +139,7 @@ TEST(CycleTest, aPodThatItsOwnerProtectsWhileTheCycleRunsStays) {
   cluster.cycle();
   EXPECT_THAT(cluster.mover.moved, ElementsAre("one"));
   ASSERT_THAT(cluster.descheduler().journal().all(), SizeIs(2));
-  EXPECT_EQ(cluster.descheduler().journal().all().back().outcome, "its filters forbid it now");
+  EXPECT_EQ(cluster.descheduler().journal().all().back().outcome, "a filter rejects it now");
 }
 
 }  // namespace

@@ -73,8 +73,9 @@ TEST(LowNodeLoadTest, aPlaceIsBetterOnlyWhereTheLoadIsLessWithThePodThanItIsHere
   for (const char* name : {"free", "busy", "nearly", "unknown", "nobody"}) cluster.judged[name];
   EXPECT_THAT(cluster.cycle(2), IsEmpty());
   EXPECT_EQ(cluster.judged["free"], "");
-  EXPECT_THAT(cluster.judged["busy"], HasSubstr("node busy would be over: node cpu usage(70.00%)"));
-  EXPECT_THAT(cluster.judged["nearly"], HasSubstr("would be over: node cpu usage(52.50%)"));
+  EXPECT_THAT(cluster.judged["busy"],
+              HasSubstr("the pod would overload node busy: node cpu usage(70.00%)"));
+  EXPECT_THAT(cluster.judged["nearly"], HasSubstr(": node cpu usage(52.50%)"));
   EXPECT_EQ(cluster.judged["unknown"] + cluster.judged["nobody"], "");
 }
 

@@ -72,8 +72,8 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
   Padded<CardCount> count;
   if (const int code = call.count(&count.value)) return failed("cndevGetDeviceCount", code);
   if (count.value.number > kMaxDevices)
-    return fail(ErrorCode::Invalid,
-                fmt::format("libcndev.so: {} devices are too many", count.value.number));
+    return fail(ErrorCode::Invalid, fmt::format("libcndev.so: {} devices, more than {}",
+                                                count.value.number, kMaxDevices));
   Answers answers;
   for (std::uint32_t i = 0; i < count.value.number; ++i)
     answers.take(deviceAt(call, static_cast<int>(i)));

@@ -21,7 +21,7 @@ class Library {
  public:
   // Opens the first library that can be opened. NotFound if none can.
   static Result<Library> open(const std::vector<std::string>& paths) {
-    std::string why = "no library is named";
+    std::string why = "no library has a name";
     for (const auto& path : paths) {
       if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
         return Library(handle, path);

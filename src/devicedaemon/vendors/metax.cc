@@ -85,8 +85,9 @@ Result<std::map<int, MetaxKind>> metaxKinds(std::string_view hardware) {
     if (key != "memory capacity") return;
     kinds[card].memory = memoryIn(field->value);
     if (kinds[card].memory.empty())
-      problem = fail(ErrorCode::Invalid,
-                     fmt::format("mx-smi --show-hwinfo: odd Memory Capacity '{}'", field->value));
+      problem =
+          fail(ErrorCode::Invalid,
+               fmt::format("mx-smi --show-hwinfo: invalid Memory Capacity '{}'", field->value));
   });
   if (!problem) return fail(std::move(problem.error()));
   return kinds;

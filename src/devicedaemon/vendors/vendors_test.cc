@@ -236,7 +236,7 @@ TEST_F(VendorReaders, OddOutputIsRefusedByNameOfWhatIsOdd) {
        "duplicate chip 0 of card 0"},
       {"mx-smi that complains", why(metaxCards("no driver\n")), "no line with a GPU in 'no driver"},
       {"mx-smi, memory of another unit", why(metaxKinds("GPU#0 a b\nMemory Capacity : 64 flops\n")),
-       "odd Memory Capacity '64 flops'"},
+       "invalid Memory Capacity '64 flops'"},
       {"cnmon that complains", why(mluList("Failed to init\n")), "no line with a card"},
       {"cnmon without memory", why(mluIn("UUID : a\n")), "no Total of Physical Memory Usage"},
       {"cnmon without UUID", why(mluIn("Device : Good\n")), "no UUID"},

@@ -95,8 +95,8 @@ Error explainFailure(const KubeconfigChoice& choice, Error error) {
     for (const auto& file : choice.files)
       if (const std::string start = howToStart(file); !start.empty())
         return Error{error.code,
-                     fmt::format("{}: the cluster in it is not running ({}): start it with '{}'",
-                                 files, error.message, start)};
+                     fmt::format("{}: its cluster is not running ({}): start it with '{}'", files,
+                                 error.message, start)};
   if (error.code == ErrorCode::NotFound && ::access(choice.files.front().c_str(), F_OK) != 0)
     if (const std::string start = howToStart(choice.files.front()); !start.empty())
       error.message += fmt::format(": that cluster was stopped, start it with '{}'", start);

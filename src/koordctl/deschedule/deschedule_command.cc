@@ -297,9 +297,10 @@ int runDeschedule(const DescheduleOptions& options) {
 void addDescheduleCommand(flags::Commands& commands, DescheduleOptions& options) {
   auto& command = commands.add("deschedule", "Show which pods koord-descheduler would evict now");
   command.details =
-      "Runs one cycle on the current state of the cluster and writes nothing. Shows each pod with "
-      "its node,\nthe node where koord-scheduler would place it, the reason, and the utilization "
-      "of both before and after.";
+      "Runs one cycle on the current state of the cluster and writes nothing. Shows each pod with\n"
+      "its node, the node where koord-scheduler would place it, the reason, and the utilization "
+      "of\n"
+      "both before and after.";
   command.flags.boolean("dry-run", options.dryRun, "Show the plan and write nothing; required");
   command.flags.text("config", options.config,
                      "DeschedulerConfiguration; default: that of 'koordctl up', or the ConfigMap "
@@ -309,7 +310,7 @@ void addDescheduleCommand(flags::Commands& commands, DescheduleOptions& options)
                      "'koordctl up', or the leader");
   command.flags.text("kubeconfig", options.kubeconfig,
                      "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
-  command.flags.boolean("json", options.json, "The plan as JSON");
+  command.flags.boolean("json", options.json, "Print the plan as JSON");
   command.run = [&](const std::vector<std::string>& names) {
     if (!names.empty()) return commands.refuse("no arguments", "deschedule");
     if (!options.dryRun)

@@ -40,7 +40,7 @@ LoadChange change(std::map<std::string, PlannedNode>& nodes, const std::string& 
 
 std::string planText(const DeschedulePlan& plan) {
   std::map<std::string, PlannedNode> nodes = plan.nodes;
-  std::vector<Row> moves{{"POD", "FROM", "CPU/MEMORY THERE", "TO", "CPU/MEMORY THERE", "WHY"}};
+  std::vector<Row> moves{{"POD", "FROM", "CPU/MEMORY", "TO", "CPU/MEMORY", "WHY"}};
   std::vector<Row> stays{{"POD", "ON", "WOULD GO BECAUSE", "STAYS BECAUSE"}};
   for (const PlannedMove& move : plan.moves) {
     if (!move.refused.empty()) {

@@ -227,7 +227,7 @@ void addExaminations(flags::Commands& commands, std::string& kubeconfig) {
 void addDoctorCommands(flags::Commands& commands, std::string& kubeconfig,
                        const std::string& program) {
   addExaminations(commands, kubeconfig);
-  auto& node = commands.add("doctor node", "Check which features of koordlet work on this machine");
+  auto& node = commands.add("doctor node", "Check which features of koordlet work on this host");
   node.flags.text("kubeconfig", kubeconfig,
                   "kubeconfig whose permissions are checked; default: $KUBECONFIG, the pod's own, "
                   "~/.kube/config");

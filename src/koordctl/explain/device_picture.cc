@@ -59,7 +59,7 @@ std::string amountsText(const json::value& amounts) {
 // By type and number, and a line for each pod.
 struct Marks {
   std::map<std::pair<std::string, int>, char> of;
-  std::vector<Row> holders{{"HELD BY", "", "DEVICES"}};
+  std::vector<Row> holders{{"MARK", "POD", "DEVICES"}};
 };
 
 Marks marksIn(const json::value& devices) {
@@ -113,7 +113,7 @@ std::string devicePicture(const json::value& answer) {
       out += line + "\n";
     }
   });
-  out += fmt::format("{} idle, {} held by several, {} not healthy\n", kIdle, kSeveral, kUnhealthy);
+  out += fmt::format("{} idle, {} several pods, {} unhealthy\n", kIdle, kSeveral, kUnhealthy);
   if (marks.holders.size() > 1) addTable(out, marks.holders);
   return out;
 }

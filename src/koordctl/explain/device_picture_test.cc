@@ -23,10 +23,10 @@ Devices
   gpu   NUMA 0    a: 0A 1+  b: 2.
         NUMA 1    c: 3x
   rdma  anywhere   0.
-. idle, + held by several, x not healthy
-  HELD BY              DEVICES
-  A        shop/train  gpu 0: 100 gpu-core; gpu 1: 50 gpu-core
-  B        shop/web    gpu 1: 20 gpu-core
+. idle, + several pods, x unhealthy
+  MARK  POD         DEVICES
+  A     shop/train  gpu 0: 100 gpu-core; gpu 1: 50 gpu-core
+  B     shop/web    gpu 1: 20 gpu-core
 )");
 }
 
@@ -39,7 +39,7 @@ TEST(DevicePictureTest, WithoutDevicesThereIsNothingToShow) {
 TEST(DevicePictureTest, DevicesThatAreGoneShowWhoHoldsThem) {
   EXPECT_THAT(devicePicture(*parseJson(
                   R"({"devices": {"allocateSet": {"gpu": {"a/b": {"7": {"c/gpu-core": "1"}}}}}})")),
-              HasSubstr("A        a/b  gpu 7: 1 gpu-core"));
+              HasSubstr("A     a/b  gpu 7: 1 gpu-core"));
 }
 
 }  // namespace

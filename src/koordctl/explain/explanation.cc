@@ -18,7 +18,7 @@ void addState(std::string& out, const json::value& answer) {
   if (const auto attempts = scalar(at(answer, "attempts")); !attempts.empty())
     state += fmt::format(", tried {} {}", attempts, attempts == "1" ? "time" : "times");
   if (const auto until = textAt(answer, "backoffUntil"); !until.empty())
-    state += fmt::format(", not again before {}", until);
+    state += fmt::format(", next attempt not before {}", until);
   if (state != "unknown" && !state.empty()) out += "State  " + state + "\n";
   if (const auto gate = textAt(answer, "gatedBy"); !gate.empty())
     out += fmt::format("Gated  by {}\n", gate);
@@ -88,7 +88,7 @@ void addScores(std::string& out, const json::value& answer) {
 void addDecisions(std::string& out, const json::value& answer) {
   const auto& decisions = arrayAt(answer, "decisions");
   if (decisions.empty()) return;
-  out += "\nWhat was decided\n";
+  out += "\nDecisions\n";
   std::vector<Row> rows{{"TIME", "ATTEMPT", "RESULT", "NODE", "FEASIBLE", "MESSAGE"}};
   for (const auto& decision : decisions)
     rows.push_back({std::string(textAt(decision, "time")), scalar(at(decision, "attempt")),

@@ -37,7 +37,7 @@ Nodes that fail only one check
   NODES  REJECTED BY      BECAUSE                               FOR EXAMPLE  WHAT WOULD HELP
   1      TaintToleration  node(s) had untolerated taint {k: v}  e            tolerate k=v:NoSchedule
 
-What was decided
+Decisions
   TIME  ATTEMPT  RESULT         NODE  FEASIBLE  MESSAGE
   T     3        unschedulable        0/5       0/5 nodes are available
 )");
@@ -70,8 +70,7 @@ TEST(ExplanationTest, WhateverTheAnswerIsItDoesNotCrash) {
   EXPECT_EQ(
       text(
           R"({"pod": 3, "rejections": {}, "totalNodes": null, "bestNodes": [1], "decisions": [null]})"),
-      "Pod    \n\nThe best nodes, with each plugin's weighted score\n  NODE  SCORE\n\n\nWhat was "
-      "decided\n"
+      "Pod    \n\nThe best nodes, with each plugin's weighted score\n  NODE  SCORE\n\n\nDecisions\n"
       "  TIME  ATTEMPT  RESULT  NODE  FEASIBLE  MESSAGE\n                               /\n");
 }
 

@@ -44,9 +44,9 @@ std::string planText(const json::value& job) {
   const auto node = ours(job, "planned-node");
   if (node.empty()) return "the new node is unknown";
   std::string text = "node " + node;
-  if (const auto by = ours(job, "planned-by"); !by.empty()) text += ", as " + by + " said";
+  if (const auto by = ours(job, "planned-by"); !by.empty()) text += ", by " + by;
   if (const auto avoid = ours(job, "avoid-nodes"); !avoid.empty())
-    text += "; not on " + avoid + ", which its workload left recently or which is full now";
+    text += "; not on " + avoid + ", which its workload left recently or which is full";
   return text;
 }
 
@@ -106,7 +106,7 @@ void addEvents(std::string& out, const json::value& answer) {
   if (rows.empty()) return;
   std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.front(); });
   rows.insert(rows.begin(), {"TIME", "EVENT", "MESSAGE"});
-  out += "\nWhat happened\n";
+  out += "\nEvents\n";
   addTable(out, rows);
 }
 
@@ -123,13 +123,13 @@ std::string migrationText(const json::value& answer) {
   addLine(out, "Pod", podText(job));
   addLine(out, "Because", whyText(job));
   addLine(out, "Planned", planText(job));
-  addLine(out, "Landed", landedText(job));
+  addLine(out, "New pod", landedText(job));
   const auto mode = textAt(job, "spec", "mode");
   const auto ttl = textAt(job, "spec", "ttl");
   addLine(out, "Mode",
           fmt::format("{}{}", mode.empty() ? "the controller's default" : mode,
                       ttl.empty() ? "" : fmt::format(", within {}", ttl)));
-  addLine(out, "Room", reservationLine(job, find(answer, "reservation")));
+  addLine(out, "Reserved", reservationLine(job, find(answer, "reservation")));
   if (const auto size = ours(job, "moves-together-size"); !size.empty())
     addLine(out, "Gang", fmt::format("migrates with its gang of {} pods", size));
   addSteps(out, job);

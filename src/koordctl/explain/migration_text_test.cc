@@ -31,8 +31,8 @@ TEST(MigrationText, tells_from_where_to_where_why_and_how_far) {
   for (const char* line :
        {"Migration  j\n", "State      Running, Evicting\n", "           Pod evicted\n",
         "Pod        shop/web-0, on node n1\n", "Because    LowNodeLoad: node is overutilized\n",
-        "Planned    node n2, as koord-scheduler said\n", "Landed     reserved on node n2\n",
-        "Mode       ReservationFirst, within 5m0s\n", "Room       r, Available\n"})
+        "Planned    node n2, by koord-scheduler\n", "New pod    reserved on node n2\n",
+        "Mode       ReservationFirst, within 5m0s\n", "Reserved   r, Available\n"})
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_LT(text.find("first"), text.find("then"));
   EXPECT_THAT(text, HasSubstr("Eviction"));

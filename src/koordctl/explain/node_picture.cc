@@ -105,7 +105,7 @@ std::string nodePicture(const json::value& answer) {
 
   std::map<int, char> marks;
   cpusAt(answer, "reservedCPUs").forEach([&](int cpu) { marks[cpu] = kReserved; });
-  std::vector<Row> holders{{"HELD BY", "", "CPUS"}};
+  std::vector<Row> holders{{"MARK", "POD", "CPUS"}};
   std::size_t next = 0;
   for (const auto& pod : arrayAt(answer, "allocatedPods")) {
     const CpuSet cpus = cpusAt(pod, "cpuset");

@@ -34,9 +34,9 @@ Socket 0
   NUMA 1   #. ..
 
 . free, # reserved
-  HELD BY            CPUS
-  A        shop/web  0-2
-  B        shop/db   3
+  MARK  POD       CPUS
+  A     shop/web  0-2
+  B     shop/db   3
   NUMA  OF     LEFT
   0     cpu 4  cpu 0
 )");

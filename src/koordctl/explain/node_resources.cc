@@ -89,7 +89,7 @@ std::string nodeResourcesText(const json::value& answer) {
     addTerms(out, name, entry);
     if (const auto note = textAt(entry, "note"); !note.empty()) addParagraph(out, "    ", note);
     if (const auto onNode = textAt(entry, "onNode"); !onNode.empty() && onNode != value)
-      out += fmt::format("    The node says {}.\n", shownValue(name, onNode));
+      out += fmt::format("    The Node has {}.\n", shownValue(name, onNode));
   }
   return out + "\n";
 }

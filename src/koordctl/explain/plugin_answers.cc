@@ -39,7 +39,7 @@ std::vector<std::string> namesIn(const json::value* value) {
 // The state of each gang of the group: members, failures, and what is wrong or missing.
 void addGroups(std::string& out, const json::value& gang) {
   const auto& groups = arrayAt(gang, "groups");
-  std::vector<Row> rows{{"GROUP", "NEEDS", "THERE", "BOUND", "MISSING"}};
+  std::vector<Row> rows{{"GROUP", "NEEDS", "PRESENT", "BOUND", "MISSING"}};
   for (const auto& group : groups) {
     Row& row = rows.emplace_back(Row{std::string(textAt(group, "name"))});
     for (const char* count : {"minMember", "present", "bound", "missing"})
@@ -236,7 +236,7 @@ void addLevel(std::string& out, const json::value& level) {
 void addUsers(std::string& out, const json::value& answer) {
   const auto& users = arrayAt(answer, "biggestUsers");
   if (users.empty()) return;
-  out += "Who uses most\n";
+  out += "Largest users\n";
   std::vector<Row> rows{{"POD", "QUOTA", "PRIORITY", "REQUESTS"}};
   for (const auto& user : users) {
     std::string requests;

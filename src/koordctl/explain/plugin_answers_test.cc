@@ -34,9 +34,9 @@ TEST(PluginAnswersTest, AGangIsToldByItsMembers) {
   EXPECT_EQ(text,
             R"(
 Gang   shop/train
-  GROUP       NEEDS  THERE  BOUND  MISSING
-  shop/train  4      3      0      1
-  shop/ps     1      1      1      0
+  GROUP       NEEDS  PRESENT  BOUND  MISSING
+  shop/train  4      3        0      1
+  shop/ps     1      1        1      0
   shop/train-2: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 4
   Insufficient cpu.
 It waits for 1 more pod of shop/train, or room for shop/train-2
@@ -109,8 +109,8 @@ TEST(PluginAnswersTest, AGangThatWaitsSaysWhatItLacksAndWhatIsWrongWithIt) {
 Kind   Strict
 Needs  2 pods at a time
        1 pod pending: shop/a
-  GROUP       NEEDS  THERE  BOUND  MISSING
-  shop/train  2      1      0      1
+  GROUP       NEEDS  PRESENT  BOUND  MISSING
+  shop/train  2      1        0      1
   shop/a: too large
 Problem: shop/train: metadata.annotations[x]: Invalid value
 It waits for 1 more pod of gang shop/train
@@ -159,7 +159,7 @@ Quota  org
   RESOURCE  USED  MAX
   cpu       9     20
 1 pod in it, 3 waiting
-Who uses most
+Largest users
   POD     QUOTA   PRIORITY  REQUESTS
   shop/a  team-a  5         cpu 8, memory 1Gi
 )");
@@ -181,7 +181,7 @@ Quota  org
   RESOURCE  USED
   cpu       9
   full: cpu: uses 9 of 9
-Who uses most
+Largest users
   POD     QUOTA   PRIORITY  REQUESTS
   shop/a  team-b  0         cpu 8
 )");

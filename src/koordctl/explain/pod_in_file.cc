@@ -35,7 +35,7 @@ Result<json::value> podInFile(std::string_view yaml, const std::string& namespac
     }
     return json::value(std::move(pod));
   }
-  return fail(ErrorCode::Invalid, "no pod in it, and no workload with a pod template");
+  return fail(ErrorCode::Invalid, "contains neither a pod nor a workload with a pod template");
 }
 
 }  // namespace koord::koordctl

@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(PodInFileTest, AFileWithoutAPodIsRefused) {
   EXPECT_EQ(podInFile("kind: Service\nspec: {}").error().message,
-            "no pod in it, and no workload with a pod template");
+            "contains neither a pod nor a workload with a pod template");
   EXPECT_FALSE(podInFile("{"));
 }
 

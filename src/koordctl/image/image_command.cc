@@ -145,10 +145,11 @@ void addImageCommands(flags::Commands& commands, ImageOptions& options) {
   auto& load = add("image load", "Load images into a cluster with --runtime=containerd");
   load.arguments = "FILE|FOLDER|IMAGE...";
   load.details =
-      "FILE is an archive of 'docker save' or of an OCI layout, FOLDER an OCI layout or a folder "
-      "of archives.\nIMAGE is taken from docker or podman on this machine, else from its "
+      "FILE is an archive of 'docker save' or of an OCI layout. FOLDER is an OCI layout or a "
+      "folder\n"
+      "of archives. IMAGE is read from docker or podman on this host, otherwise from its "
       "registry.\n"
-      "Loaded images are never pulled, whatever imagePullPolicy says.";
+      "The node does not pull loaded images, whatever their imagePullPolicy.";
   load.run = [&commands, &options](const std::vector<std::string>& sources) {
     if (sources.empty()) return commands.refuse("at least one FILE, FOLDER or IMAGE", "image load");
     return runImageLoad(options, sources);

@@ -11,31 +11,31 @@ namespace {
 
 void addJoin(flags::Commands& commands, cluster::JoinOptions& options, const std::string& program) {
   options.evictionHard = cluster::UpOptions{}.evictionHard;
-  auto& join = commands.add("join", "Make this machine a node of a cluster on another machine");
+  auto& join = commands.add("join", "Make this host a node of a cluster on another host");
   join.arguments = "[INVITATION]";
   join.details =
-      "INVITATION is a file with what 'koordctl invite NODE' printed on the cluster's machine, or\n"
-      "- for standard input. Without it the last invitation counts. Runs until Ctrl-C or "
-      "SIGTERM;\nas root.\n"
+      "INVITATION is a file with the output of 'koordctl invite NODE' on the cluster's host, or -\n"
+      "for standard input. Without it, koordctl uses the last invitation. Runs until Ctrl-C or\n"
+      "SIGTERM. Needs root.\n"
       "  koordctl invite laptop | ssh root@laptop koordctl join -";
   auto& set = join.flags;
   set.text("data-dir", options.dataDir, "Folder for the invitation, logs and containers")
       .defaultText = cluster::defaultDataDir();
   set.text(
       "address", options.address,
-      "Address of this node, where the kubelet's port listens; default: the address that leads to "
-      "the API server");
+      "Address of this node, where kubelet's port listens; default: the address that this host "
+      "uses to reach the API server");
   set.text("runtime", options.runtime,
-           "How the node runs containers: process (their command, on this machine's files; images "
-           "are ignored) or containerd")
+           "How the node runs containers: process (runs the command on this host's files and ignores "
+           "images) or containerd")
       .oneOf({"process", "containerd"});
   set.text(
       "containerd-socket", options.containerdSocket,
       "With --runtime=containerd: the socket of a running containerd; default: koordctl starts "
-      "one, with an image made of busybox-static");
+      "its own, with an image of busybox-static");
   set.text("eviction-hard", options.evictionHard,
-           "When the node has MemoryPressure, DiskPressure or PIDPressure, as kubelet's flag; "
-           "\"\" for never");
+           "Thresholds of MemoryPressure, DiskPressure and PIDPressure of the node, as kubelet's "
+           "flag; \"\" for none");
   set.boolean("quiet", options.quiet,
               "One line 'ready' on standard output when the node is registered, nothing else");
   set.integer("v", options.verbosity, "Verbosity of the logs").shortName('v');
@@ -51,14 +51,13 @@ void addInvite(flags::Commands& commands, JoinFlags& flags) {
   auto& invite = commands.add("invite", "Print an invitation for a node, for 'koordctl join'");
   invite.arguments = "NODE";
   invite.details =
-      "NODE is the name that the other machine has as a node. The invitation has keys: a "
-      "program that reads it can\nact as this node for a year. The cluster must listen on an "
-      "address that the other "
-      "machine reaches:\n"
+      "NODE is the name of the other host as a node. The invitation contains keys: a program that\n"
+      "reads it can act as this node for a year. The cluster must listen on an address that the\n"
+      "other host can reach:\n"
       "  koordctl up --listen 192.0.2.1:6443\n"
       "  koordctl invite laptop | ssh root@laptop koordctl join -";
   invite.flags.text("server", options.server,
-                    "URL of the API server for the other machine; default: the address that "
+                    "URL of the API server for the other host; default: the address that "
                     "'koordctl up' listens on");
   addClusterFlags(invite.flags, flags.name, options.dataDir);
   invite.run = [&commands, &flags](const std::vector<std::string>& names) {

@@ -21,10 +21,11 @@ Result<> isFolder(const std::string& path) {
 void addHostNodeFlags(flags::FlagSet& set, UpFlags& flags) {
   auto& options = flags.options;
   set.text("host-node", flags.hostNode,
-           "This machine as a node: auto (if possible, else log why not), on (or fail), off")
+           "This host as a node: auto (if possible, otherwise the log has the reason), on (or "
+           "fail), off")
       .oneOf({"auto", "on", "off"});
   set.text("runtime", options.runtime,
-           "How the host node runs containers: process (runs the command on this machine's files "
+           "How the host node runs containers: process (runs the command on this host's files "
            "and ignores images), containerd, or auto (containerd if it is installed, otherwise "
            "process)")
       .oneOf({"process", "containerd", "auto"});
@@ -89,13 +90,13 @@ void addUpFlags(flags::FlagSet& set, UpFlags& flags) {
 }  // namespace
 
 void addUpCommand(flags::Commands& commands, UpFlags& flags, const std::string& program) {
-  auto& up = commands.add("up", "Run a cluster on this machine until Ctrl-C or SIGTERM");
+  auto& up = commands.add("up", "Run a cluster on this host until Ctrl-C or SIGTERM");
   up.details =
-      "The cluster has an API server (TLS, SQLite), the workload controllers, "
-      "koord-manager,\nkoord-scheduler, koord-descheduler, simulated nodes and, as root, this "
-      "machine as a node with koordlet. Use it with\nkubectl --kubeconfig FILE. Stopping it ends "
-      "all pods and keeps only the data folder; the next\n'koordctl up' with that folder restores "
-      "the cluster from it.";
+      "The cluster has an API server (TLS, SQLite), the workload controllers, koord-manager,\n"
+      "koord-scheduler, koord-descheduler, simulated nodes and, for root, this host as a node "
+      "with\n"
+      "koordlet. Use it with kubectl --kubeconfig FILE. When koordctl stops, it ends all pods and\n"
+      "keeps only the data folder. The next 'koordctl up' with that folder restores the cluster.";
   addUpFlags(up.flags, flags);
   up.run = [&commands, &flags, &up, program](const auto&) {
     UpOptions& options = flags.options;

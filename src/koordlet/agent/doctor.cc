@@ -25,7 +25,7 @@ class Report {
   void needs(const AgentOptions& options, std::string_view gate, const Result<>& has) {
     if (!options.gates.enabled(std::string(gate))) return;
     if (has) {
-      passed(fmt::format("{} works on this machine", gate));
+      passed(fmt::format("{} works on this host", gate));
     } else {
       off(fmt::format("{} is enabled but has no effect: {}", gate, has.error().message));
     }
@@ -119,9 +119,9 @@ std::string doctorText(const std::vector<Finding>& findings) {
   for (const auto& finding : findings)
     text += fmt::format("{:4}{}\n", finding.passed ? "ok" : "off", finding.text);
   const auto off = std::ranges::count(findings, false, &Finding::passed);
-  text += off == 0 ? "All enabled features work here.\n"
-                   : fmt::format("{} enabled feature{} {} off here.\n", off, off == 1 ? "" : "s",
-                                 off == 1 ? "is" : "are");
+  text += off == 0 ? "All enabled features work on this host.\n"
+                   : fmt::format("{} enabled feature{} {} off on this host.\n", off,
+                                 off == 1 ? "" : "s", off == 1 ? "is" : "are");
   return text;
 }
 

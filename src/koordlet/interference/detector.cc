@@ -80,7 +80,7 @@ std::vector<InterferenceDetector::Figure> InterferenceDetector::figuresOf(
 void InterferenceDetector::tell(const Interference& one, bool begins) {
   const std::string pod = fmt::format("{}/{}", one.podNamespace, one.pod);
   log::info("{} of pod {} {} interference: {}", one.container, pod,
-            begins ? "suffers from" : "is free of", one.reason());
+            begins ? "suffers from" : "recovered from", one.reason());
   audit_.add({clock_.wallNow(), pod, "interference", begins ? "" : one.cause,
               begins ? one.cause : "",
               fmt::format("container {}: {}", one.container, one.reason())});

@@ -100,12 +100,13 @@ struct Metrics::Impl {
       histogram(internal, "runtime_hook_reconciler_invoked_duration_milliseconds",
                 "time duration of invocations of runtime hook reconciler plugins");
   Family<Gauge>& nri =
-      gauge(internal, "nri_connected", "whether the container runtime has koordlet as a plugin");
+      gauge(internal, "nri_connected",
+            "1 while koordlet is registered as a plugin of the container runtime, otherwise 0");
   Family<Counter>& nriReconnections =
       counter(internal, "nri_reconnections",
-              "how often the plugin registered again with the container runtime");
+              "registrations with the container runtime after the first one");
   Family<Counter>& nriEvents =
-      counter(internal, "nri_events", "calls of the container runtime that were answered");
+      counter(internal, "nri_events", "calls of the container runtime, by event and result");
   bool nriKnown = false;  // true after the first connection
   Family<Histogram>& kubelet = histogram(internal, "kubelet_request_duration_seconds",
                                          "kubelet request duration in seconds");
@@ -122,7 +123,7 @@ struct Metrics::Impl {
   Family<Gauge>& scaledBurst =
       gauge(internal, "container_scaled_cfs_burst_us", "the cfs burst that the container may use");
   Family<Gauge>& scaledQuota = gauge(internal, "container_scaled_cfs_quota_us",
-                                     "the cfs quota of a container that was lifted above its own");
+                                     "the cfs quota of a container that CPU burst has raised");
   Family<Gauge>& cookies =
       gauge(internal, "container_core_sched_cookie", "the core scheduling cookie of the container");
   Family<Counter>& cookiesManaged = counter(internal, "core_sched_cookie_manage_status",

@@ -115,12 +115,14 @@ bool hasLine(std::string_view schemata, std::string_view line) {
 Result<std::int64_t> l3Mask(std::int64_t all, std::int64_t startPercent, std::int64_t endPercent) {
   const auto bits = static_cast<std::uint64_t>(all);
   if (all < 0 || !std::has_single_bit(bits + 1))
-    return fail(ErrorCode::Invalid, fmt::format("cbm_mask {:x} is not a row of ones", bits));
-  if (startPercent < 0 || endPercent > 100 || endPercent <= startPercent)
     return fail(ErrorCode::Invalid,
-                fmt::format("catRangeStartPercent {} and catRangeEndPercent {} are no range within "
-                            "0 to 100",
-                            startPercent, endPercent));
+                fmt::format("cbm_mask {:x} is not a contiguous row of ones", bits));
+  if (startPercent < 0 || endPercent > 100 || endPercent <= startPercent)
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("catRangeStartPercent {} and catRangeEndPercent {} are not a range within "
+                    "0 to 100",
+                    startPercent, endPercent));
   const std::int64_t ways = std::bit_width(bits);
   const auto upTo = [&](std::int64_t percent) { return (ways * percent + 99) / 100; };
   return (std::int64_t{1} << upTo(endPercent)) - (std::int64_t{1} << upTo(startPercent));

@@ -97,7 +97,7 @@ std::string explainBatchCpu(const NodeView& view) {
   const CpuMemory system = systemUsage(view);
   const HighPriorityUsage services = highPriorityUsage(view);
   const bool byMax = is(view.strategy.cpuCalculatePolicy, "maxUsageRequest");
-  return fmt::format("{} cores x {}% = {}, less {} {}, less services {}: leaves {}",
+  return fmt::format("{} cores x {}% = {}, less {} {}, less LS pods {}: {} left",
                      cores(capacity.cpu), percent, cores((capacity - margin).cpu),
                      system.cpu < reserved.cpu ? "reserved" : "system",
                      cores(max(system, reserved).cpu),

@@ -42,8 +42,8 @@ CpuMemory batchAllocatable(const NodeView& view);
 // The usage of the system and of host applications with priority over batch pods.
 CpuMemory systemUsage(const NodeView& view);
 
-// The CPU calculation as a phrase, in cores: "2 cores x 60% = 1.20, less system 0.90, less services
-// 0.45: leaves 0". Also says when the metrics are missing or stale.
+// The CPU calculation as a phrase, in cores: "2 cores x 60% = 1.20, less system 0.90, less LS
+// pods 0.45: 0 left". Also says when the metrics are missing or stale.
 std::string explainBatchCpu(const NodeView& view);
 
 class BatchResource final : public Plugin {

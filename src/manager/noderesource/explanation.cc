@@ -146,19 +146,19 @@ json::array explainBatch(const NodeView& view, const ResourceTable& table, const
     terms.add("-", batch.inputs.reserved, "reserved",
               fmt::format("Node: status.capacity - status.allocatable, or the annotation {}",
                           model::kAnnotationNodeReservation));
-    addServices(terms, view, side, "requested by services", &HighPriorityUsage::request, services,
+    addServices(terms, view, side, "requested by LS pods", &HighPriorityUsage::request, services,
                 "their requests; strategy: memoryCalculatePolicy request");
   } else {
     terms.add("-", batch.systemMax, "system",
               systemSource(side, batch.inputs.systemUsed, batch.inputs.reserved));
     if (isPolicy(policy, "maxUsageRequest")) {
-      addServices(terms, view, side, "used or requested by services",
+      addServices(terms, view, side, "used or requested by LS pods",
                   &HighPriorityUsage::maxUsageRequest, services,
                   fmt::format("the larger of both, pod by pod; strategy: {}CalculatePolicy "
                               "maxUsageRequest",
                               side.prefix));
     } else {
-      addServices(terms, view, side, "used by services", &HighPriorityUsage::used, services,
+      addServices(terms, view, side, "used by LS pods", &HighPriorityUsage::used, services,
                   "NodeMetric: status.podsMetric; pods without usage count with their requests");
     }
   }
@@ -179,7 +179,7 @@ json::array explainMid(const NodeView& view, const Side& side) {
                           "midStatic{}ReservedPercent)",
                           percent, side.prefixUpper));
   } else {
-    terms.add("", mid.reclaimable, "reclaimable of production",
+    terms.add("", mid.reclaimable, "reclaimable from Prod pods",
               "NodeMetric: status.prodReclaimableMetric, which koordlet predicts");
     terms.add("most", mid.unused, "unused",
               "Node: status.capacity - NodeMetric: status.nodeMetric.nodeUsage");
@@ -187,7 +187,7 @@ json::array explainMid(const NodeView& view, const Side& side) {
     terms.add(
         "+", mid.unallocated, "not allocated",
         fmt::format("{}% (strategy: midUnallocatedPercent) of capacity {} - system {} - "
-                    "production requests {}",
+                    "requests of Prod pods {}",
                     view.strategy.midUnallocatedPercent.value_or(0),
                     (mid.capacity.*side.amount).toString(), (mid.system.*side.amount).toString(),
                     (mid.requested.*side.amount).toString()));

@@ -51,7 +51,8 @@ void addServing(flags::FlagSet& set, Flags& flags) {
   set.list("disabled-metrics", flags.disabledMetrics, "Metrics to disable");
   set.boolean("profiling", flags.profiling,
               "Serve profiles and /debug/flags; a --config file overrides it");
-  set.boolean("contention-profiling", flags.contentionProfiling, "As enableContentionProfiling");
+  set.boolean("contention-profiling", flags.contentionProfiling,
+              "enableContentionProfiling of the configuration");
 }
 
 void addDebugging(flags::FlagSet& set, Flags& flags) {
@@ -124,7 +125,7 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
            "Plugins whose controllers run; * = all, -NAME = disabled");
   set.text("sync-barrier-pod-namespace", flags.barrier.pod.namespace_,
            "Namespace of the pod that a new leader marks (gate SyncBarrier)");
-  set.text("sync-barrier-pod-name", flags.barrier.pod.name, "Its name");
+  set.text("sync-barrier-pod-name", flags.barrier.pod.name, "Name of that pod");
   set.duration("sync-hard-timeout", flags.barrier.timeout,
                "Longest time that a new leader waits for its mark before it schedules");
   set.boolean("enable-network-topology-manager", flags.networkTopologyManager,

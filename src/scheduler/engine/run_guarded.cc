@@ -8,9 +8,9 @@ namespace koord::scheduler {
 
 std::string describeException(std::string_view who, std::string_view where,
                               const std::exception* thrown) {
-  std::string text = fmt::format(
-      "{} threw at {}: {}", who, where,
-      thrown ? std::string_view(thrown->what()) : "something that is not a std::exception");
+  std::string text = fmt::format("{} threw at {}: {}", who, where,
+                                 thrown ? std::string_view(thrown->what())
+                                        : "an exception of a type other than std::exception");
   log::error("{}", text);
   return text;
 }

@@ -161,7 +161,7 @@ Result<std::string> VolumeProvisioner::placeFor(const api::PersistentVolumeClaim
   if (host_ && host_->node == name) return VolumeFolders(host_->folder).make(volume);
   if (!isSimulated(*node))
     return fail(ErrorCode::NotFound,
-                fmt::format("node \"{}\" is neither this machine nor a simulated one", name));
+                fmt::format("node \"{}\" is neither this host nor a simulated node", name));
   return fmt::format("{}/{}", kNowhere, volume);
 }
 

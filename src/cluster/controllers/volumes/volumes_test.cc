@@ -298,7 +298,7 @@ TEST_F(VolumesTest, WhatAFolderOfOneNodeCannotBeIsRefused) {
               Contains(HasSubstr("ProvisioningFailed: failed to provision volume with StorageClass "
                                  "\"standard\": spec.volumeMode: Block is not supported")));
   // Another node may be possible.
-  EXPECT_THAT(eventsOf("lost"), Contains(HasSubstr("neither this machine nor a simulated one")));
+  EXPECT_THAT(eventsOf("lost"), Contains(HasSubstr("neither this host nor a simulated node")));
   EXPECT_FALSE(cluster.get<Claim>("lost")->metadata.annotations.contains(
       "volume.kubernetes.io/selected-node"));
 }
@@ -402,7 +402,7 @@ TEST_F(HostVolumesTest, WhatIsMountedInAVolumeStays) {
   EXPECT_TRUE(there);
   EXPECT_TRUE(refused);
   ASSERT_FALSE(removed);
-  EXPECT_THAT(removed.error().message, ::testing::HasSubstr("something is mounted there"));
+  EXPECT_THAT(removed.error().message, ::testing::HasSubstr("is a mount point"));
   EXPECT_TRUE(withoutOpenat2(EPERM, [&] { return folders.remove("pvc-1", 100).value_or(false); }));
   EXPECT_FALSE(std::filesystem::exists(*path));
 }

@@ -82,11 +82,10 @@ Result<std::vector<std::string>> entriesOf(int folder, const std::string& name) 
     const std::string child = entry->d_name;
     if (child != "." && child != "..") entries.push_back(child);
     if (entries.size() > kMaxEntries)
-      return fail(
-          ErrorCode::Invalid,
-          fmt::format("{} has more than {} entries: mount below another folder, or make the "
-                      "mount point on this machine",
-                      name, kMaxEntries));
+      return fail(ErrorCode::Invalid,
+                  fmt::format("{} has more than {} entries: mount below another folder, or create "
+                              "the mount point on this host",
+                              name, kMaxEntries));
   }
   return entries;
 }
@@ -167,17 +166,17 @@ class View {
   // The mount point of a path; creates it if it is missing.
   Result<Fd> mountPoint(const std::string& target, bool folder) {
     const auto parts = partsOf(target);
-    if (parts.empty()) return fail(ErrorCode::Invalid, "nothing can be mounted over /");
+    if (parts.empty()) return fail(ErrorCode::Invalid, "a volume cannot be mounted on /");
     std::size_t found = parts.size();
     Fd nearest = nearestExisting(parts, found);
     if (found == parts.size()) {
       if (isFolder(nearest.get()) == folder) return nearest;
       return fail(ErrorCode::Invalid, folder
-                                          ? "is not a folder on this machine, and the volume is one"
-                                          : "is a folder, and the volume is a file");
+                                          ? "is a file on this host, and the volume is a folder"
+                                          : "is a folder on this host, and the volume is a file");
     }
     if (!isFolder(nearest.get()))
-      return fail(ErrorCode::Invalid, "a part of the path is not a folder on this machine");
+      return fail(ErrorCode::Invalid, "a part of the path is not a folder on this host");
     if (!ours_.contains(mountIdOf(nearest.get()))) {
       if (auto covered = cover(nearest.get()); !covered) return fail(std::move(covered.error()));
       nearest = nearestExisting(parts, found);

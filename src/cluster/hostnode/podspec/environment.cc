@@ -79,7 +79,7 @@ Result<> addAll(Values& values, const spec::EnvFrom& from, const spec::ObjectRef
     if (!value) return fail(std::move(value.error()).within(kind));
     const std::string name = from.prefix + key;
     if (name.empty() || name.find('=') != std::string::npos) {
-      log::warn("{} {}: key {} is not a name of a variable", kind, reference.name, key);
+      log::warn("{} {}: key {} is not a valid name of a variable", kind, reference.name, key);
       continue;
     }
     values[name] = *std::move(value);

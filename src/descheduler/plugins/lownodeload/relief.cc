@@ -163,16 +163,16 @@ std::string Relief::rejectTarget(const Phase& phase, const NodeLoad& source, con
     takeFrom(there, move.candidate, 1);
   for (const Scope scope : {phase.scope, Scope::All})
     if (isOver(there, scope))
-      return fmt::format("with it, node {} would be over: {}", node, pool_.excess(there, scope));
+      return fmt::format("the pod would overload node {}: {}", node, pool_.excess(there, scope));
   // Compares in the scope of the overload: a node that is over by its prod pods may have few other
   // pods.
   const std::int64_t here = pool_.score(source, phase.scope);
   const std::int64_t then = pool_.score(there, phase.scope);
   if (then < here) return "";
-  return fmt::format("with it, node {} would be loaded to {:.1f} %, and {} is loaded to {:.1f} %{}",
-                     node, static_cast<double>(then) / 10, source.name(),
-                     static_cast<double>(here) / 10,
-                     phase.scope == Scope::Prod ? " by prod pods" : "");
+  return fmt::format(
+      "with the pod, the load of node {} would be {:.1f} %; the load of {} is {:.1f} %{}", node,
+      static_cast<double>(then) / 10, source.name(), static_cast<double>(here) / 10,
+      phase.scope == Scope::Prod ? " by prod pods" : "");
 }
 
 Task<bool> Relief::executeMove(Phase& phase, NodeLoad& source, const Move& move) {

@@ -189,7 +189,7 @@ Result<std::string> BlockIo::diskOf(const api::BlockCfg& block, const PodView* p
     disk = storage_.ofMountPoint(mountPointOf(*pod, block.name));
   if (disk) return *disk;
   return fail(ErrorCode::NotFound,
-              fmt::format("{} '{}' is on no disk of this machine", block.type, block.name));
+              fmt::format("{} '{}' is not on a disk of this node", block.type, block.name));
 }
 
 BlockLimits BlockIo::limitsOf(const std::vector<api::BlockCfg>& blocks, const PodView* pod,
@@ -263,7 +263,7 @@ void BlockIo::run() {
     return;
   }
   if (!host_.layout.has(Subsystem::Blkio)) {
-    reason_ = "off: this machine has no controller for block I/O";
+    reason_ = "off: this node has no controller for block I/O";
     return;
   }
   problems_.clear();

@@ -162,7 +162,7 @@ TEST_P(BlockIoTest, OneUnknownDiskDoesNotStopTheOthers) {
   EXPECT_THAT(v2() ? be("io.max") : be("blkio.throttle.write_bps_device"),
               HasSubstr(v2() ? "253:32 rbps=max wbps=4096" : "253:32 4096"));
   EXPECT_THAT(textAt(strategy_->view(), "reason"),
-              HasSubstr("beClass: device '/dev/sdz' is on no disk of this machine"));
+              HasSubstr("beClass: device '/dev/sdz' is not on a disk of this node"));
 }
 
 TEST_P(BlockIoTest, TheRootSaysWhenADiskIsOverloaded) {

@@ -146,7 +146,7 @@ Result<cpusuppress::Budget> CpuSuppress::budget() {
   const auto& node = states_.node();
   if (!node) return fail(ErrorCode::NotFound, "the Node object is not known yet");
   if (states_.pods().empty()) return fail(ErrorCode::NotFound, "no pods yet");
-  if (!host_.topology) return fail(ErrorCode::NotFound, "the CPUs of the machine are not known");
+  if (!host_.topology) return fail(ErrorCode::NotFound, "the CPUs of the node are not known");
   const WallTime now = clock_.wallNow();
   const auto last = [&](Metric metric, std::string_view subject) {
     return cache_.last(metric, subject, now - collectInterval_ * 2, now);

@@ -111,7 +111,7 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
           user.pod->status.phase == "Running" || user.pod->status.phase == "Pending";
       return !active || model::rawQos(*user.pod) != model::Qos::BE;
     });
-    if (users.empty()) status_.reason += "; no best-effort pod may be evicted";
+    if (users.empty()) status_.reason += "; no BE pod may be evicted";
     tasks.push_back({std::string(kBestEffortMemory), status_.reason, ReleaseKind::Used,
                      memoryevict::bestEffortVictims(std::move(users)), bytes()});
   }

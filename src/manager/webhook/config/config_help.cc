@@ -229,11 +229,11 @@ constexpr FieldHelp kQosHelp[] = {
     {"networkQOS.enable", "If false, the class has no limits.", "", "true", "false"},
     {"networkQOS.ingressRequest", "Guaranteed incoming bandwidth.", "percent or bits/s", "50M", "0",
      "integer or string", kBandwidthRange},
-    {"networkQOS.ingressLimit", "Most incoming bandwidth.", "percent or bits/s", "100M", "100",
-     "integer or string", kBandwidthRange},
+    {"networkQOS.ingressLimit", "Maximum of incoming bandwidth.", "percent or bits/s", "100M",
+     "100", "integer or string", kBandwidthRange},
     {"networkQOS.egressRequest", "Guaranteed outgoing bandwidth.", "percent or bits/s", "20", "0",
      "integer or string", kBandwidthRange},
-    {"networkQOS.egressLimit", "Most outgoing bandwidth.", "percent or bits/s", "40", "100",
+    {"networkQOS.egressLimit", "Maximum of outgoing bandwidth.", "percent or bits/s", "40", "100",
      "integer or string", kBandwidthRange},
 };
 

@@ -369,7 +369,7 @@ TEST_F(Devices, a_pod_is_not_bound_to_a_device_that_broke_meanwhile) {
   tasks.spawn(preBind(plugin, &state, pod, id("n"), &status));
   world.loop().runReady();
   ASSERT_TRUE(status);
-  EXPECT_EQ(status->message(), "gpu 0 of node n is not healthy");
+  EXPECT_EQ(status->message(), "gpu 0 of node n is unhealthy");
 }
 
 TEST_F(Devices, recorded_devices_are_given_again_where_a_hint_asks_for_that) {

@@ -64,7 +64,7 @@ std::string DeviceShare::missingDevice(const PodInfo& pod, NodeId node,
     for (const AllocatedDevice& device : at(given, type)) {
       const KnownDevice* known = here.inventory.find(type, device.minor);
       if (!known || known->total.isZero())
-        return fmt::format("{} {} of node {} is not healthy", nameOf(type), device.minor,
+        return fmt::format("{} {} of node {} is unhealthy", nameOf(type), device.minor,
                            cluster_.node(node).name);
       if (std::ranges::binary_search(claimed, numberOf(type, device.minor)))
         return fmt::format("{} {} of node {} was allocated to a resource claim in the meantime",

@@ -65,12 +65,12 @@ std::string textOfGpus(const NodeDevices& node, const DeviceUse& use) {
       [&](int, const DeviceAmounts& total, const DeviceAmounts& used) { count.add(total, used); });
   std::string text =
       fmt::format("{} idle, {} shared, {} full", count.idle, count.shared, count.full);
-  if (count.unhealthy > 0) text += fmt::format(", {} not healthy", count.unhealthy);
+  if (count.unhealthy > 0) text += fmt::format(", {} unhealthy", count.unhealthy);
   return text;
 }
 
 std::string textOfFree(const DeviceAmounts& total, const DeviceAmounts& used) {
-  if (total.isZero()) return "not healthy";
+  if (total.isZero()) return "unhealthy";
   if (used.isZero()) return "idle";
   std::string text;
   for (const auto& [name, amount] : total.minus(used).toList())
@@ -288,8 +288,8 @@ std::string DeviceShare::metrics() const {
       "# TYPE scheduler_gpus gauge\n"
       "scheduler_gpus{{state=\"idle\"}} {}\nscheduler_gpus{{state=\"shared\"}} {}\n"
       "scheduler_gpus{{state=\"full\"}} {}\nscheduler_gpus{{state=\"unhealthy\"}} {}\n"
-      "# HELP scheduler_gpu_fragmentation_ratio Part of what is free of GPUs that is on shared "
-      "ones\n"
+      "# HELP scheduler_gpu_fragmentation_ratio Share of the free GPU capacity that is on "
+      "GPUs in use\n"
       "# TYPE scheduler_gpu_fragmentation_ratio gauge\n"
       "scheduler_gpu_fragmentation_ratio {:.4f}\n",
       count.idle, count.shared, count.full, count.unhealthy,

@@ -186,7 +186,8 @@ std::string ReservationPlugin::metrics() const {
       "# HELP scheduler_reservation_status_phase 1 for the phase that a reservation is in\n"
       "# TYPE scheduler_reservation_status_phase gauge\n";
   std::string resources =
-      "# HELP scheduler_reservation_resource What a reservation holds, and how much of it is used\n"
+      "# HELP scheduler_reservation_resource Amounts that a reservation reserves and that pods use "
+      "of them\n"
       "# TYPE scheduler_reservation_resource gauge\n";
   const auto add = [&](std::string_view type, const ReservationEntry& reservation,
                        std::string_view resource, std::string_view unit, double value) {

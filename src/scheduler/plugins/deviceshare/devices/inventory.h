@@ -19,7 +19,7 @@ using Minors = CpuSet;
 
 struct KnownDevice {
   int minor = 0;
-  DeviceAmounts total;  // empty if the device is not healthy
+  DeviceAmounts total;  // empty if the device is unhealthy
   const api::DeviceInfo* info = nullptr;
   const api::DeviceTopology* topology() const {
     return info->topology ? &*info->topology : nullptr;

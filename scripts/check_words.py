@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds wording in comments, messages and documentation that docs/style.md rules out.
 
-    check_words.py [FILE ...]     without files: every page, C++ source, manifest and example of the tree
+    check_words.py [FILE ...]     without files: every page, C++ source, manifest, example and scenario of the tree
     check_words.py --messages     prints every text of the programs that a user may see, to read them as one list
 
 Each pattern has the advice that is printed with it. Add a pattern when a review finds a habit that the list lacks.
@@ -57,6 +57,7 @@ MESSAGES = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in 
 EXEMPT = {"docs/style.md", "scripts/check_words.py"}
 COMMENT = re.compile(r"(?:^|\s)//+ ?(.*)$")
 YAML_COMMENT = re.compile(r"(?:^|\s)# ?(.*)$")
+YAML_DESCRIPTION = re.compile(r"\s*description: >-$")
 STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 # A comment, or string literals that the compiler joins.
 LITERALS = re.compile(r'//[^\n]*|#include[^\n]*|("(?:\\.|[^"\\\n])*"(?:\s+"(?:\\.|[^"\\\n])*")*)')
@@ -88,9 +89,17 @@ def prose_of_source(text):
 
 
 def prose_of_yaml(text):
-    """The comments of manifests and examples, which users read."""
+    """The comments of manifests, examples and scenarios, and the descriptions of scenarios, which users read."""
+    described = None  # column of the description
     for number, line in enumerate(text.split("\n"), 1):
-        if match := YAML_COMMENT.search(line):
+        column = len(line) - len(line.lstrip())
+        if described is not None and line.strip() and column <= described:
+            described = None
+        if described is not None:
+            yield number, re.sub(r"`[^`]*`", "``", line)
+        elif YAML_DESCRIPTION.match(line):
+            described = column
+        elif match := YAML_COMMENT.search(line):
             yield number, re.sub(r"`[^`]*`", "``", match.group(1))
 
 
@@ -138,6 +147,7 @@ def main():
         files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(page for folder in ("docs", "src", "examples", "tests")
                                                                           for page in sorted(ROOT.glob(f"{folder}/**/*.md")))]
         files += sorted(ROOT.glob("deploy/**/*.yaml")) + sorted(ROOT.glob("examples/**/*.yaml"))
+        files += sorted(ROOT.glob("tests/scenarios/**/*.yaml"))
         for suffix in ("h", "cc"):
             files += sorted(ROOT.glob(f"src/**/*.{suffix}")) + sorted(ROOT.glob(f"cmd/**/*.{suffix}"))
     problems = [problem for path in files for problem in problems_of(path)]

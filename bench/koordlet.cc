@@ -36,6 +36,7 @@ constexpr int kContainersPerPod = 2;
 struct Load {
   int pods = 250;
   int seconds = 600;
+  bool pressure = false;  // PSICollector on, and with it the interference detector
 };
 
 std::string uidOf(int pod) {
@@ -185,7 +186,8 @@ bench::Numbers live(const HostDirs& dirs, const Load& load, const std::function<
   options.dirs = dirs;
   options.historyDir = dirs.runRoot + "history";
   options.prediction.directory = dirs.runRoot + "predictions";
-  options.gates = *FeatureGates::parse("BEMemoryEvict=true");
+  options.gates = *FeatureGates::parse(load.pressure ? "BEMemoryEvict=true,PSICollector=true"
+                                                     : "BEMemoryEvict=true");
   Agent agent(loop, api, options, *Host::detect(dirs), metrics, AgentSources{std::move(pods)},
               Random(1));
   agent.start();
@@ -225,6 +227,14 @@ bench::Numbers live(const HostDirs& dirs, const Load& load, const std::function<
   return numbers;
 }
 
+void addPressure(FakeHost& host, const std::string& dir) {
+  for (const CgroupFile file :
+       {CgroupFile::CpuPressure, CgroupFile::MemoryPressure, CgroupFile::IoPressure})
+    host.setCgroupText(file, dir,
+                       "some avg10=1.25 avg60=0.80 avg300=0.40 total=123456789\n"
+                       "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+}
+
 bench::Numbers onFiles(CgroupVersion version, const Load& load) {
   FakeHost host(version, {.cpus = 16});
   std::string service;
@@ -233,6 +243,9 @@ bench::Numbers onFiles(CgroupVersion version, const Load& load) {
     for (int i = 0; i < kContainersPerPod; ++i) ids.push_back(containerIdOf(pod, i));
     const auto dir = host.addPod(qosOf(pod), uidOf(pod), ids);
     if (!isBestEffort(pod)) service = host.containerDir(dir, ids.front());
+    if (!load.pressure) continue;
+    addPressure(host, dir);
+    for (const std::string& id : ids) addPressure(host, host.containerDir(dir, id));
   }
   return live(host.dirs(), load, [&] {
     host.consumeCpu(service, 14, 1s);
@@ -274,6 +287,7 @@ int main(int argc, char** argv) {
   };
   onFiles("koordlet/files/v1", CgroupVersion::V1, {});
   onFiles("koordlet/files/v2", CgroupVersion::V2, {});
+  onFiles("koordlet/files/v2/psi", CgroupVersion::V2, {.pressure = true});
   onFiles("koordlet/files/v2/1000", CgroupVersion::V2, {.pods = 1000});
   // Long enough for whatever grows to have grown; --filter day is a day, and minutes of CPU.
   onFiles("koordlet/files/v2/hours", CgroupVersion::V2, {.seconds = 3 * 3600});

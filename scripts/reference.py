@@ -22,7 +22,7 @@ PAGES = os.path.join(ROOT, "docs", "reference")
 PROGRAMS = ("koord-manager", "koord-scheduler", "koord-descheduler", "koordlet", "koord-device-daemon", "koord-runtime-proxy")
 MADE = "<!-- Made by scripts/reference.py (make reference); changes here are lost. -->\n"
 # Prefixes that a folder's own helpers put before the names of its metrics.
-METRIC_PREFIX = {"src/koordlet/metrics/": "koordlet_"}
+METRIC_PREFIX = {"src/koordlet/metrics/": "koordlet_", "src/runtimeproxy/": "koord_runtime_proxy_"}
 
 
 def sources():
@@ -38,15 +38,36 @@ def literal(text):
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"')
 
 
+# How a folder defines metrics: by families of prometheus-cpp, by one table, or by the text of the page itself.
+FAMILY = re.compile(r'\b(counter|gauge|histogram)(?:Family)?\(\s*[\w.>-]+,\s*(?:named\()?("[a-z_]+")\)?,\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
+SERIES = re.compile(r'SeriesByName \w+\{\w+,\s*"[a-z]+",\s*("[a-z_]+"),\s*("[^"]+"),\s*("[a-z_]+"),\s*("[^"]+")\}')
+TYPED = re.compile(r'\bmetric\(("[a-z_]+"), ("(?:counter|gauge)"),\s*("[^"]+")\)')
+POD_AMOUNTS = re.compile(r'addMetric\(out, scheduler, ("[a-z_]+"),\s*("[^"]+"),')
+LITERALS = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*)+')
+EXPOSED = re.compile(r'# HELP ([a-z_]+) (.*?)\\n# TYPE \1 (counter|gauge|histogram)')
+
+
+def metrics_of(path, text):
+    """(name, type, help) of the metrics that a source defines."""
+    prefix = next((p for folder, p in METRIC_PREFIX.items() if path.startswith(folder)), "")
+    for kind, name, help_ in FAMILY.findall(text):
+        yield prefix + literal(name), kind, literal(help_)
+    for calls, help_, times, times_help in SERIES.findall(text):
+        yield prefix + literal(calls), "counter", literal(help_)
+        yield prefix + literal(times), "histogram", literal(times_help)
+    for name, kind, help_ in TYPED.findall(text):
+        yield literal(name), literal(kind), literal(help_)
+    for name, help_ in POD_AMOUNTS.findall(text):
+        yield literal(name), "gauge", literal(help_)
+    for literals in LITERALS.findall(text):
+        for name, help_, kind in EXPOSED.findall(literal(literals)):
+            yield name, kind, help_
+
+
 def metrics_page():
-    pattern = re.compile(r'\b(counter|gauge|histogram)(?:Family)?\(\s*[\w.>-]+,\s*("[a-z_]+"),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)')
-    rows = {}
-    for path, text in sources():
-        prefix = next((p for folder, p in METRIC_PREFIX.items() if path.startswith(folder)), "")
-        for kind, name, help_ in pattern.findall(text):
-            rows[prefix + literal(name)] = (kind, literal(help_))
-    lines = ["# Metrics", "", MADE, "What Prometheus finds beside the metrics of the process and of the API client "
-             "(docs/observability.md).", "", "| name | type | what |", "| --- | --- | --- |"]
+    rows = {name: (kind, help_) for path, text in sources() for name, kind, help_ in metrics_of(path, text)}
+    lines = ["# Metrics", "", MADE, "The metrics of all programs. Those of upstream have its names and help texts. "
+             "[Observability](../observability.md) says where to scrape them.", "", "| name | type | meaning |", "| --- | --- | --- |"]
     lines += [f"| `{name}` | {kind} | {text} |" for name, (kind, text) in sorted(rows.items())]
     return "\n".join(lines) + "\n", set(rows)
 

@@ -59,23 +59,23 @@ struct Metrics::Impl {
   SeriesByName calls{registry,
                      "method",
                      "calls_total",
-                     "forwarded calls, by method and result",
+                     "Forwarded calls, by method and result",
                      "call_duration_seconds",
-                     "duration of calls, including the runtime"};
+                     "Duration of calls in seconds, including the runtime"};
   SeriesByName hooks{registry,
                      "hook",
                      "hook_calls_total",
-                     "calls of hook servers, by hook and result",
+                     "Calls of hook servers, by hook and result",
                      "hook_duration_seconds",
-                     "duration of calls of hook servers"};
-  prometheus::Gauge& pods = gaugeFamily(registry, named("known_pods"), "pods in the cache").Add({});
+                     "Duration of calls of hook servers in seconds"};
+  prometheus::Gauge& pods = gaugeFamily(registry, named("known_pods"), "Pods in the cache").Add({});
   prometheus::Gauge& containers =
-      gaugeFamily(registry, named("known_containers"), "containers in the cache").Add({});
+      gaugeFamily(registry, named("known_containers"), "Containers in the cache").Add({});
   prometheus::Gauge& connections =
-      gaugeFamily(registry, named("connections"), "open connections of clients").Add({});
+      gaugeFamily(registry, named("connections"), "Open connections of clients").Add({});
   prometheus::Counter& unreachable =
       counterFamily(registry, named("runtime_unreachable_total"),
-                    "calls that failed because the runtime could not be reached")
+                    "Calls that failed because the runtime could not be reached")
           .Add({});
 };
 

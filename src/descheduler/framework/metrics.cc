@@ -12,19 +12,19 @@ struct Metrics::Families {
       "node name. 'error' result means a pod could not be evicted");
   prometheus::Family<prometheus::Counter>& limited =
       net::counterFamily(registry, "koord_descheduler_evictions_limited_total",
-                         "Evictions that a limit of the cycle forbade, by limit");
-  prometheus::Family<prometheus::Counter>& cycles = net::counterFamily(
-      registry, "koord_descheduler_cycles_total", "Cycles that ended, by result");
+                         "Evictions that a limit of the cycle rejected, by limit");
+  prometheus::Family<prometheus::Counter>& cycles =
+      net::counterFamily(registry, "koord_descheduler_cycles_total", "Completed cycles, by result");
   prometheus::Histogram& cycleSeconds =
       net::histogramFamily(registry, "koord_descheduler_cycle_duration_seconds",
-                           "Time that a cycle took, evictions included")
+                           "Duration of a cycle in seconds, evictions included")
           .Add({}, net::exponentialBuckets(0.001, 2, 16));
-  prometheus::Gauge& leader =
-      net::gaugeFamily(registry, "koord_descheduler_is_leader", "1 while this process deschedules")
-          .Add({});
+  prometheus::Gauge& leader = net::gaugeFamily(registry, "koord_descheduler_is_leader",
+                                               "1 while this process is the leader, otherwise 0")
+                                  .Add({});
   prometheus::Family<prometheus::Gauge>& poolNodes =
       net::gaugeFamily(registry, "koord_descheduler_pool_nodes",
-                       "Nodes of a node pool of LowNodeLoad by class, in the last cycle");
+                       "Nodes of a LowNodeLoad pool in the last cycle, by class");
 };
 
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}

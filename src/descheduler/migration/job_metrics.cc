@@ -29,7 +29,7 @@ struct JobMetrics::Families {
                                  "Finished PodMigrationJobs, by phase and reason")),
         seconds(net::histogramFamily(
             registry, "koord_descheduler_migration_job_duration_seconds",
-            "Time from the creation of a PodMigrationJob to its end, by phase")),
+            "Seconds from the creation of a PodMigrationJob to its end, by phase")),
         denied(net::counterFamily(registry, "koord_descheduler_migrations_denied_total",
                                   "How often a limit delayed the migration of a pod, by the "
                                   "argument that sets the limit")) {

@@ -135,9 +135,8 @@ struct Metrics::Impl {
                                        "the predicted peak of the node, by predictor");
   Family<Gauge>& reclaimable = gauge(external, "node_priority_resource_reclaimable",
                                      "the node resource reclaimable of the priority class");
-  Family<Gauge>& reclaimableStatus =
-      gauge(external, "node_resource_priority_reclaimable_status",
-            "whether the reclaimable resources are known: 0 yes, 1 no");
+  Family<Gauge>& reclaimableStatus = gauge(external, "node_resource_priority_reclaimable_status",
+                                           "0 if the reclaimable resources are known, otherwise 1");
   Family<Gauge>& sharePool = gauge(internal, "cpuset_share_pool_cpu_cores",
                                    "the number of CPUs in the share pool of LS pods");
   Family<Gauge>& beSharePool = gauge(internal, "cpuset_be_share_pool_cpu_cores",
@@ -147,30 +146,34 @@ struct Metrics::Impl {
   Family<Gauge>& beSharePoolInfo =
       gauge(internal, "cpuset_be_share_pool_info", "the CPUs in the share pool of BE pods");
   Family<Gauge>& ratio = gauge(internal, "cpu_normalization_ratio",
-                               "the ratio by which quotas are divided; an older one while the "
-                               "node's annotation cannot be read");
-  Family<Gauge>& ratioInvalid =
-      gauge(internal, "cpu_normalization_ratio_invalid",
-            "whether the node's annotation of the CPU normalization ratio cannot be read");
+                               "the ratio by which CPU quotas are divided; the previous one while "
+                               "the node's annotation is malformed");
+  Family<Gauge>& ratioInvalid = gauge(
+      internal, "cpu_normalization_ratio_invalid",
+      "1 while the node's annotation of the CPU normalization ratio is malformed, otherwise 0");
   Family<Gauge>& oomScores =
-      gauge(internal, "container_oom_score_adj", "the oom_score_adj of the container's processes");
-  Family<Counter>& fights =
-      counter(internal, "resource_fights",
-              "values that koordlet stopped writing because another program kept reverting them");
+      gauge(internal, "container_oom_score_adj",
+            "the oom_score_adj that koordlet sets for the processes of the container");
+  Family<Counter>& fights = counter(
+      internal, "resource_fights",
+      "cgroup values that koordlet stopped writing because another program kept changing them");
   Family<Gauge>& allocatable = gauge(external, "node_resource_allocatable",
                                      "the node allocatable of resources updated by koordinator");
   Family<Gauge>& containerCpi =
-      gauge(external, "container_cpi", "cycles and instructions of the container in one window");
+      gauge(external, "container_cpi",
+            "cycles and instructions of the container in one collection window");
   Family<Gauge>& containerPsi =
-      gauge(external, "container_psi", "pressure stall information of the container");
-  Family<Gauge>& podPsi = gauge(external, "pod_psi", "pressure stall information of the pod");
+      gauge(external, "container_psi",
+            "pressure stall information of the container, in percent of the time");
+  Family<Gauge>& podPsi =
+      gauge(external, "pod_psi", "pressure stall information of the pod, in percent of the time");
   Family<Gauge>& occupancy = gauge(external, "resctrl_llc_occupancy",
-                                   "bytes of the last-level cache that the QoS class has");
+                                   "bytes of the last-level cache that the QoS class occupies");
   Family<Gauge>& bandwidth = gauge(external, "resctrl_memory_bandwidth",
-                                   "bytes per second that the QoS class moves to and from memory");
-  Family<Gauge>& interferences = gauge(
-      external, "container_interference",
-      "containers with interference by other containers: deviation of the cause from its mean");
+                                   "bytes per second between the CPUs of the QoS class and memory");
+  Family<Gauge>& interferences = gauge(external, "container_interference",
+                                       "current value of the cause in relation to its mean, for "
+                                       "containers that suffer from interference");
   Family<Gauge>& requests =
       gauge(external, "container_resource_requests", "the container requests of resources");
   Family<Gauge>& limits =

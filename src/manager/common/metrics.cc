@@ -47,7 +47,7 @@ struct Metrics::Families {
                        "Extended resources of a node as calculated");
   Family<Histogram>& webhook =
       net::histogramFamily(internal, "koord_manager_webhook_webhook_duration_milliseconds",
-                           "Time that a step of an admission webhook took");
+                           "Duration of a step of an admission webhook");
   Family<Gauge>& sharedWeight =
       net::gaugeFamily(internal, "koord_manager_webhook_quota_shared_weight",
                        "Shared weight of an elastic quota by resource");
@@ -58,7 +58,7 @@ struct Metrics::Families {
       internal, "koord_manager_pods_without_profile",
       "Pods that were admitted without a ClusterColocationProfile that selects them");
   Gauge& leader = net::gaugeFamily(process, "koordinator_manager_is_leader",
-                                   "1 when this process runs the controllers")
+                                   "1 while this process runs the controllers, otherwise 0")
                       .Add({});
 };
 

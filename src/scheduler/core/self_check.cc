@@ -24,7 +24,7 @@ void SelfCheck::check() {
     const NodeId node = next_++;
     const std::vector<Cluster::Drift> drifts = cluster_.checkNode(node);
     for (const Cluster::Drift& drift : drifts) {
-      log::error("node {}: the ledger of {} differs from what its pods hold: {}",
+      log::error("node {}: the ledger of {} differs from the allocations of its pods: {}",
                  cluster_.node(node).name, drift.ledger, drift.difference);
       if (observer_) observer_->drifted(drift.ledger);
     }

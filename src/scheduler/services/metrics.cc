@@ -111,12 +111,13 @@ struct Metrics::Impl {
   Family<Gauge>& oldestAttempt =
       gaugeFamily(registry, "scheduler_scheduling_oldest_attempt_seconds",
                   "Age of the oldest attempt in progress, by profile");
-  Counter& corrections = counterFamily(registry, "scheduler_cache_corrections_total",
-                                       "Corrections of the cache after a difference from the API")
-                             .Add({});
-  Family<Counter>& drifts =
-      counterFamily(registry, "scheduler_ledger_drift_total",
-                    "Nodes whose sums in a ledger differed from what their pods hold, by ledger");
+  Counter& corrections =
+      counterFamily(registry, "scheduler_cache_corrections_total",
+                    "Corrections of the cache after a difference to the API server")
+          .Add({});
+  Family<Counter>& drifts = counterFamily(
+      registry, "scheduler_ledger_drift_total",
+      "Nodes whose sums in a ledger differed from the allocations of their pods, by ledger");
   Family<Histogram>& gangCycles =
       histogramFamily(registry, "scheduler_gang_schedule_cycle_duration_seconds",
                       "Duration of an attempt for a gang group, by result and size");
@@ -126,35 +127,33 @@ struct Metrics::Impl {
                       "[ALPHA] Time to schedule all members of a gang group together, by result");
   Histogram& batchNodes =
       histogramFamily(registry, "scheduler_batch_algorithm_by_node_duration_seconds",
-                      "[ALPHA] Of that, time for the members that went to one node")
+                      "[ALPHA] Part of that time for the members on one node")
           .Add({}, exponentialBuckets(0.001, 2, 15));
   Histogram& batchPods =
       histogramFamily(registry, "scheduler_batch_algorithm_by_pod_duration_seconds",
-                      "[ALPHA] Of that, time for one member")
+                      "[ALPHA] Part of that time for one member")
           .Add({}, exponentialBuckets(0.001, 2, 15));
-  Counter& partialJobs =
-      counterFamily(registry, "scheduler_batch_partial_bind_jobs_total",
-                    "[ALPHA] Gang groups of which some members were bound and others could not be")
-          .Add({});
+  Counter& partialJobs = counterFamily(registry, "scheduler_batch_partial_bind_jobs_total",
+                                       "[ALPHA] Gang groups of which only some members were bound")
+                             .Add({});
   Family<Counter>& partialPods =
       counterFamily(registry, "scheduler_batch_partial_bind_pods_total",
-                    "[ALPHA] Members of these, by whether they were bound (success) or not");
+                    "[ALPHA] Members of such gang groups, by whether they were bound (success)");
   Family<Counter>& batchBindFailures =
       counterFamily(registry, "scheduler_batch_bind_failures_total",
                     "[ALPHA] Members of gang groups that were not bound, by reason and phase");
   Family<Counter>& batchTakenBack =
       counterFamily(registry, "scheduler_batch_assumed_pods_cleanup_total",
-                    "[ALPHA] Members whose places were reverted with their group, by reason");
+                    "[ALPHA] Members whose placement was reverted with their group, by reason");
   Family<Histogram>& jobPreemptions =
       histogramFamily(registry, "scheduler_job_preemption_duration_seconds",
-                      "Time to choose the victims of a gang, by gang and result");
+                      "Seconds to choose the victims of a gang, by gang and result");
   Histogram& gathering =
       histogramFamily(registry, "scheduler_next_pod_delete_from_queue_latency",
-                      "Seconds to take the other members of a gang group out of the queue")
+                      "Seconds to remove the other members of a gang group from the queue")
           .Add({}, exponentialBuckets(0.00001, 2, 24));
-  Family<Gauge>& waitingGangs =
-      gaugeFamily(registry, "scheduler_waiting_gang_group_number",
-                  "Gang groups that have all members but cannot be placed");
+  Family<Gauge>& waitingGangs = gaugeFamily(registry, "scheduler_waiting_gang_group_number",
+                                            "Gang groups with all members that cannot be placed");
   Family<Gauge>& pending =
       gaugeFamily(registry, "scheduler_pending_pods", "[STABLE] Pending pods, by queue");
   Family<Gauge>& inFlight =

@@ -284,7 +284,7 @@ std::string DeviceShare::metrics() const {
                           here->name);
   });
   text += fmt::format(
-      "# HELP scheduler_gpus GPUs of all nodes, by how they are used\n"
+      "# HELP scheduler_gpus GPUs of all nodes, by state: idle, shared, full or unhealthy\n"
       "# TYPE scheduler_gpus gauge\n"
       "scheduler_gpus{{state=\"idle\"}} {}\nscheduler_gpus{{state=\"shared\"}} {}\n"
       "scheduler_gpus{{state=\"full\"}} {}\nscheduler_gpus{{state=\"unhealthy\"}} {}\n"

@@ -58,13 +58,14 @@ void Latencies::statusWritten(Duration took) {
 std::string Latencies::text() const {
   std::string text;
   text +=
-      "# HELP scheduler_elastic_quota_process_latency Seconds that operations on quotas take\n"
+      "# HELP scheduler_elastic_quota_process_latency Duration of operations on quotas in seconds\n"
       "# TYPE scheduler_elastic_quota_process_latency histogram\n";
   for (std::size_t n = 0; n < kOperations; ++n)
     write(text, "scheduler_elastic_quota_process_latency",
           fmt::format("operation=\"{}\"", kNames[n]), operations_[n], 1e-5);
   text +=
-      "# HELP scheduler_update_elastic_quota_status_duration_seconds Seconds to write a status\n"
+      "# HELP scheduler_update_elastic_quota_status_duration_seconds Duration of writes of the "
+      "status in seconds\n"
       "# TYPE scheduler_update_elastic_quota_status_duration_seconds histogram\n";
   write(text, "scheduler_update_elastic_quota_status_duration_seconds", "", status_, 0.001);
   return text;

@@ -133,7 +133,8 @@ Result<json::value> NodeNumaResource::describe(const std::string& name) const {
 // Only of nodes on which pods have exclusive CPUs; on others all are free.
 std::string NodeNumaResource::metrics() const {
   std::string text =
-      "# HELP scheduler_numa_cpus CPUs of nodes on which some are bound to pods, by NUMA node\n"
+      "# HELP scheduler_numa_cpus CPUs by NUMA node and state, for nodes with CPUs that are bound "
+      "to pods\n"
       "# TYPE scheduler_numa_cpus gauge\n";
   cluster_.live().forEach([&](NodeId node) {
     const NumaNode& about = table_.at(node);

@@ -133,11 +133,14 @@ std::string SelectorIndex::metrics() const {
   constexpr const char* kQueries = "scheduler_reservation_selector_index_query_total";
   constexpr const char* kCandidates = "scheduler_reservation_selector_index_candidates_count";
   std::string text = fmt::format(
-      "# HELP {0} Pods that select reservations by labels, by whether a label is indexed\n"
-      "# TYPE {0} counter\n{0}{{result=\"hit\"}} {1}\n{0}{{result=\"miss\"}} {2}\n"
-      "# HELP {3} Candidate nodes of a pod that selects reservations by an indexed label\n"
-      "# TYPE {3} histogram\n",
-      kQueries, hits_, misses_, kCandidates);
+      "# HELP scheduler_reservation_selector_index_query_total Pods that select reservations by "
+      "labels, by whether a label is indexed\n"
+      "# TYPE scheduler_reservation_selector_index_query_total counter\n{0}{{result=\"hit\"}} "
+      "{1}\n{0}{{result=\"miss\"}} {2}\n"
+      "# HELP scheduler_reservation_selector_index_candidates_count Candidate nodes of a pod that "
+      "selects reservations by an indexed label\n"
+      "# TYPE scheduler_reservation_selector_index_candidates_count histogram\n",
+      kQueries, hits_, misses_);
   std::uint64_t sum = 0;
   for (int step = 0; step < kSteps; ++step) {
     sum += counts_[static_cast<std::size_t>(step)];

@@ -127,18 +127,18 @@ struct Metrics::Impl {
                       "[ALPHA] Time to schedule all members of a gang group together, by result");
   Histogram& batchNodes =
       histogramFamily(registry, "scheduler_batch_algorithm_by_node_duration_seconds",
-                      "[ALPHA] Part of that time for the members on one node")
+                      "[ALPHA] Time to place the members of a gang group on one node")
           .Add({}, exponentialBuckets(0.001, 2, 15));
   Histogram& batchPods =
       histogramFamily(registry, "scheduler_batch_algorithm_by_pod_duration_seconds",
-                      "[ALPHA] Part of that time for one member")
+                      "[ALPHA] Time to place one member of a gang group")
           .Add({}, exponentialBuckets(0.001, 2, 15));
   Counter& partialJobs = counterFamily(registry, "scheduler_batch_partial_bind_jobs_total",
                                        "[ALPHA] Gang groups of which only some members were bound")
                              .Add({});
-  Family<Counter>& partialPods =
-      counterFamily(registry, "scheduler_batch_partial_bind_pods_total",
-                    "[ALPHA] Members of such gang groups, by whether they were bound (success)");
+  Family<Counter>& partialPods = counterFamily(registry, "scheduler_batch_partial_bind_pods_total",
+                                               "[ALPHA] Members of gang groups of which only some "
+                                               "were bound, by whether they were bound (success)");
   Family<Counter>& batchBindFailures =
       counterFamily(registry, "scheduler_batch_bind_failures_total",
                     "[ALPHA] Members of gang groups that were not bound, by reason and phase");

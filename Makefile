@@ -14,7 +14,7 @@ help: ## list the targets
 packages: ## install the Debian packages that are missing
 	@scripts/install-packages.sh
 
-up: packages ## build, start the cluster on this machine and run the co-location demo
+up: packages ## build, start the cluster on this host and run the co-location demo
 	@scripts/build.sh $(BUILD) $(JOBS) programs
 	@exec $(BUILD)/bin/koordctl up --demo $(UP_FLAGS)
 

@@ -52,6 +52,13 @@ MESSAGES = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in 
     (r"\broom\b", "\"resources\", \"capacity\" or \"a node\""),
     (r"\bbest effort\b", "\"BE pods\""),
     (r"\bsays? (?:what|which|who|how|why|where)\b", "\"names\", \"reports\" or \"has\""),
+    (r"\b(?:this|another) machine\b", "\"this host\" or \"this node\""),
+    (r"\bunder way\b", "\"in progress\""),
+    (r"(?<!original \{\} )\bis gone\b", "\"does not exist\" or \"was deleted\""),
+    (r"\bodd\b(?! and)", "\"invalid\" or \"malformed\""),
+    (r"\bof (?:its|one's|your) own\b", "\"its own\" before the noun"),
+    (r"\bforbids? it\b", "\"rejects it\""),
+    (r"\bstill there\b", "\"still exists\""),
 )]
 # Pages that list the words themselves.
 EXEMPT = {"docs/style.md", "scripts/check_words.py"}
@@ -104,11 +111,11 @@ def prose_of_yaml(text):
 
 
 def messages_of_source(text):
-    """(line number, text) of literals with several words: logs, events, conditions, errors, help."""
+    """(line number, text) of literals with two words or more: logs, events, conditions, errors, help."""
     for match in LITERALS.finditer(text):
         if match.group(1):
             message = "".join(part[1:-1] for part in STRING.findall(match.group(1)))
-            if len(re.findall(r"(?:^|\s)[\"'(]*[A-Za-z][a-z]+", message)) >= 3:
+            if len(re.findall(r"(?:^|\s)[\"'(]*[A-Za-z][a-z]+", message)) >= 2:
                 yield text.count("\n", 0, match.start()) + 1, message
 
 

@@ -129,7 +129,7 @@ void useTemplate(Fields& use, const std::filesystem::path& folder, Step& step) {
   }
   if (!step.try_.empty() || !step.catch_.empty() || !step.finally.empty() ||
       !step.cleanup.empty()) {
-    use.error("template", "a step with use has no operations of its own");
+    use.error("template", "a step with use cannot have operations");
     return;
   }
   auto used = readTemplate((folder / path).lexically_normal());

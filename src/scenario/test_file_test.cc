@@ -115,7 +115,7 @@ TEST(TestFileTest, MistakesNameTheField) {
        "spec.steps[0].try[0].create.subresource: must be binding or eviction, is log"},
       {"steps: [{try: [{proxy: {}}]}]", "spec.steps[0].try[0].proxy: is not supported"},
       {"steps: [{use: {template: a.yaml}, try: [{sleep: {duration: 1s}}]}]",
-       "spec.steps[0].use.template: a step with use has no operations of its own"},
+       "spec.steps[0].use.template: a step with use cannot have operations"},
       {"steps: [{use: {}}]", "spec.steps[0].use.template: is required"},
       {"steps: [{use: {template: none.yaml}}]", "none.yaml"},
       {"steps: [{use: {template: 'https://x/y.yaml'}}]", "URLs are not supported"},

@@ -87,24 +87,23 @@ void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string pro
   test.arguments = "[DIR...]";
   test.details =
       "DIR are folders with scenarios at any depth, or files; default: the current folder.\n"
-      "Without --kubeconfig each scenario gets a cluster of its own: on virtual time, in this "
-      "process,\n"
-      "or in real time when it runs scripts or commands. The exit status is 0 when all passed, 1 "
-      "when one\n"
-      "failed, 2 when nothing could be run.";
+      "Without --kubeconfig, each scenario gets its own cluster: on virtual time in this process, "
+      "or\n"
+      "in real time if it runs scripts or commands. The exit status is 0 if all scenarios passed, "
+      "1\n"
+      "if one failed, 2 if none could run.";
   flags::FlagSet& set = test.flags;
   set.text("kubeconfig", options.kubeconfig,
            "Run on this cluster; \"\" means $KUBECONFIG, that of 'koordctl up', or "
            "~/.kube/config");
-  set.integer("parallel", options.parallel, "How many scenarios run at once").within(1, 256);
+  set.integer("parallel", options.parallel, "Number of scenarios that run at once").within(1, 256);
   set.text("junit", options.junitFile, "Write the results as JUnit XML");
-  set.text("report-html", options.htmlFile,
-           "Write the results as one HTML page that needs no other file");
+  set.text("report-html", options.htmlFile, "Write the results as one self-contained HTML page");
   set.text("filter", options.filter,
            "Only scenarios whose folder/name matches this regular expression");
-  set.boolean("fail-fast", options.failFast, "Start no scenario after one has failed");
-  set.boolean("list", options.list, "Print the names of scenarios and run none");
-  set.boolean("verbose", options.verbose, "Show every operation, also of passed scenarios");
+  set.boolean("fail-fast", options.failFast, "Stop after the first scenario that fails");
+  set.boolean("list", options.list, "Print the names of the scenarios without running them");
+  set.boolean("verbose", options.verbose, "Show all operations, also of scenarios that passed");
   set.text("log-file", flags.logFile,
            "Write the logs of components of clusters on virtual time to this file");
   set.integer("seed", flags.seed, "Seed of the clusters on virtual time");

@@ -8,7 +8,8 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr const char* kOtherDevices = "Reservation(s) the pod has devices of its own";
+constexpr const char* kOtherDevices =
+    "Reservation(s) cannot be used because the pod has other devices";
 
 }  // namespace
 

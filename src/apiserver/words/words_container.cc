@@ -12,7 +12,7 @@ Container: One container of a pod.
   ports: Ports that the container listens on. For information and for names.
   envFrom: ConfigMaps and Secrets whose keys become environment variables.
   env: Environment variables.
-  resources: What the container needs, and what it may use at most.
+  resources: Requests and limits of the container.
   resizePolicy: Whether a change of resources restarts the container.
   restartPolicy: Of an init container: Always makes it a sidecar.
   restartPolicyRules: By exit codes: whether the container is restarted.
@@ -25,7 +25,7 @@ Container: One container of a pod.
   terminationMessagePath: File whose text becomes the message of the ended container.
   terminationMessagePolicy: File (default), or FallbackToLogsOnError for the end of the log.
   imagePullPolicy: Always, IfNotPresent or Never.
-  securityContext: Users and rights of the container. Wins over those of the pod.
+  securityContext: Users and rights of the container. Overrides that of the pod.
   stdin: True if standard input stays open for kubectl attach.
   stdinOnce: True if standard input is closed when the first client leaves.
   tty: True for a terminal.
@@ -39,7 +39,7 @@ EphemeralContainer: A container that was added to a running pod to debug it.
   envFrom: ConfigMaps and Secrets whose keys become environment variables.
   volumeMounts: Where volumes are in the container.
   imagePullPolicy: Always, IfNotPresent or Never.
-  securityContext: Users and rights of the container. Wins over those of the pod.
+  securityContext: Users and rights of the container. Overrides that of the pod.
   stdin: True if standard input stays open for kubectl attach.
   tty: True for a terminal.
   targetContainerName: The container whose processes this one sees.
@@ -77,7 +77,7 @@ KeySelector: A key of a ConfigMap or Secret.
   name: Name of the object.
   key: The key.
   optional: True if the object or key may be missing.
-ResourceRequirements: What a container needs, and what it may use at most.
+ResourceRequirements: Requests and limits of a container.
   limits: At most this much, as cpu, memory, nvidia.com/gpu.
   requests: What the scheduler sets aside. Default: the limits. BE pods of Koordinator request
     kubernetes.io/batch-cpu and kubernetes.io/batch-memory.

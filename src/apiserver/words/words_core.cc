@@ -94,7 +94,7 @@ Event: Something that happened to an object. Events are removed after a while.
   count: How often it happened.
   type: Normal or Warning.
   eventTime: When it happened first, with microseconds.
-  series: How often it goes on happening.
+  series: Number and last time of a repeated event.
   action: What the program did.
   related: Another object that has to do with it.
   reportingComponent: Name of the program that reports it.
@@ -102,7 +102,7 @@ Event: Something that happened to an object. Events are removed after a while.
 EventSource: The program that reports an event.
   component: Name of the program.
   host: The node that it runs on.
-EventSeries: How often an event goes on happening.
+EventSeries: Number and last time of a repeated event.
   count: How often it happened.
   lastObservedTime: When it happened last.
 Service: One name and address for a set of pods.

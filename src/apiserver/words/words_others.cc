@@ -57,7 +57,7 @@ LeaseSpec: Holder and times of a lease.
   preferredHolder: Who should take it next.
 EventsV1Event: Something that happened to an object. Events are removed after a while.
   eventTime: When it happened first.
-  series: How often it goes on happening.
+  series: Number and last time of a repeated event.
   reportingController: Name of the program that reports it.
   reportingInstance: The instance of the program, as its pod.
   action: What the program did.

@@ -44,12 +44,12 @@ PodSpec: What a pod should be.
   readinessGates: Further conditions that must be True for the pod to be ready.
   runtimeClassName: The RuntimeClass that runs the pod.
   enableServiceLinks: False for no environment variables of services.
-  preemptionPolicy: Never for a pod that waits, instead of evicting pods of lower priority.
+  preemptionPolicy: Never: the pod waits instead of preempting pods of lower priority.
   overhead: Resources that the pod needs beside those of its containers. From its RuntimeClass.
   topologySpreadConstraints: How the pods of a workload spread over zones or nodes.
   setHostnameAsFQDN: True if the host name is the full name with its domain.
   os: The operating system of the containers.
-  hostUsers: False for a user namespace: root in the pod is no root on the node.
+  hostUsers: False for a user namespace: root in the pod is not root on the node.
   schedulingGates: The pod is not scheduled until all of these are removed.
   schedulingGroup: The group of pods that is scheduled together with this one.
   resourceClaims: Claims of devices that containers can use.
@@ -129,13 +129,13 @@ TopologySpreadConstraint: How the pods of a workload spread over zones or nodes.
   whenUnsatisfiable: DoNotSchedule lets the pod wait, ScheduleAnyway only prefers.
   labelSelector: Labels of the pods that count.
   minDomains: With fewer domains, the number of the fewest pods counts as 0.
-  nodeAffinityPolicy: Honor (default) leaves out nodes that the pod's affinity rejects, or Ignore.
-  nodeTaintsPolicy: Honor leaves out nodes with taints that the pod does not accept, or Ignore
+  nodeAffinityPolicy: Honor (default) excludes nodes that the pod's affinity rejects, or Ignore.
+  nodeTaintsPolicy: Honor excludes nodes with taints that the pod does not accept, or Ignore
     (default).
   matchLabelKeys: Only pods with the values that this pod has for these labels count.
 PodOS: The operating system of a pod.
   name: linux or windows.
-PodSchedulingGate: The pod is not scheduled while this entry is there.
+PodSchedulingGate: The pod is not scheduled while this entry exists.
   name: Name of the gate.
 PodSchedulingGroup: The group of pods that is scheduled together.
   podGroupName: Name of the PodGroup in the same namespace.
@@ -147,12 +147,12 @@ PodStatus: What the node reports of a pod.
   phase: Pending, Running, Succeeded, Failed or Unknown.
   message: A sentence on why the pod is in this phase.
   reason: A word on why the pod is in this phase, as Evicted.
-  nominatedNodeName: The node where the scheduler makes space for the pod.
+  nominatedNodeName: The node on which the scheduler preempts pods for this pod.
   hostIP: Address of the node.
   hostIPs: Addresses of the node, for IPv4 and IPv6.
   podIP: Address of the pod.
   podIPs: Addresses of the pod, for IPv4 and IPv6.
-  startTime: When the node took the pod.
+  startTime: When kubelet accepted the pod.
   initContainerStatuses: State of the init containers.
   containerStatuses: State of the containers.
   qosClass: Guaranteed, Burstable or BestEffort, by requests and limits. The QoS class of
@@ -161,13 +161,13 @@ PodStatus: What the node reports of a pod.
   resize: State of a change of resources. Replaced by conditions.
   resourceClaimStatuses: The claims that were created for the pod.
   extendedResourceClaimStatus: The claim that stands for extended resources of the pod.
-  allocatedResources: What the node has set aside for the pod as a whole.
+  allocatedResources: Resources that the node allocated to the pod as a whole.
   resources: Resources that the pod as a whole has now.
 HostIP: An address of a node.
   ip: The address.
 PodIP: An address of a pod.
   ip: The address.
-PodCondition: Something that is true of a pod, or not.
+PodCondition: A condition of a pod.
   type: As PodScheduled, Initialized, ContainersReady, Ready.
   status: True, False or Unknown.
   lastProbeTime: When the condition was checked last.
@@ -179,7 +179,7 @@ PodResourceClaimStatus: The claim behind an entry of spec.resourceClaims.
   resourceClaimName: Name of the ResourceClaim. Empty: none is needed.
 Binding: Binds a pod to a node.
   target: The node.
-Eviction: Asks to evict a pod. Budgets of disruption are kept.
+Eviction: Asks to evict a pod. PodDisruptionBudgets are respected.
   deleteOptions: How the pod is deleted.
 )";
 

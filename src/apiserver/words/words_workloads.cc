@@ -28,7 +28,7 @@ RollingUpdateDeployment: How many pods are replaced at a time.
   maxUnavailable: Pods that may be missing meanwhile, a number or percents. Default 25%.
   maxSurge: Pods in addition meanwhile, a number or percents. Default 25%.
 DeploymentStatus: What the controller has reached.
-  replicas: Pods that there are.
+  replicas: Number of existing pods.
   updatedReplicas: Pods of the current template.
   readyReplicas: Pods that are ready.
   availableReplicas: Pods that have been ready for minReadySeconds.
@@ -51,7 +51,7 @@ ReplicaSetSpec: The pods of a ReplicaSet.
   selector: Labels of its pods. Fixed once the object exists.
   template: The pods.
 ReplicaSetStatus: What the controller has reached.
-  replicas: Pods that there are.
+  replicas: Number of existing pods.
   fullyLabeledReplicas: Pods with all labels of the template.
   readyReplicas: Pods that are ready.
   availableReplicas: Pods that have been ready for minReadySeconds.
@@ -91,7 +91,7 @@ ClaimRetentionPolicy: Whether claims are deleted with their pods.
 StatefulSetOrdinals: Numbers of the pods.
   start: The number of the first pod. Default 0.
 StatefulSetStatus: What the controller has reached.
-  replicas: Pods that there are.
+  replicas: Number of existing pods.
   readyReplicas: Pods that are ready.
   currentReplicas: Pods of the revision before an update.
   updatedReplicas: Pods of the newest revision.

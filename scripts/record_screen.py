@@ -26,7 +26,7 @@ TARGET = pathlib.Path(__file__).resolve().parent.parent / "docs" / "pictures" / 
 ROWS, COLUMNS = 34, 110
 HOME = "\x1b[H"  # koordctl begins each screen with it
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-LS_USE = re.compile(r"LS uses ([0-9.]+),")
+LS_USE = re.compile(r"LS\s+uses ([0-9.]+),")
 STARTED = re.compile(r"  up (?:3[0-9]|[45][0-9]|[0-9]+m[0-9]+)s$", re.MULTILINE)
 
 

@@ -136,7 +136,7 @@ void CpuSuppress::describe(const cpusuppress::Budget& budget) {
                  cores(status_.nodeMilli * status_.thresholdPercent / 100),
                  cores(status_.lsUsedMilli), cores(status_.systemUsedMilli));
   if (budget.suppress < 0) {
-    fmt::format_to(to, "{:.2f} too much, BE pods get the minimum", cores(-budget.suppress));
+    fmt::format_to(to, "exceeded by {:.2f}, BE pods get the minimum", cores(-budget.suppress));
   } else {
     fmt::format_to(to, "BE pods may use {:.2f}", cores(budget.suppress));
   }

@@ -90,7 +90,7 @@ TABLE = {
         ("Evicting", N, "PodMigrationJob", "The job asked for the eviction of the pod.", "Nothing."),
         ("Evicting", W, "PodMigrationJob", "The eviction was refused. It is tried again until the job's time is over.",
          "Look at PodDisruptionBudgets of the pod, and at permissions."),
-        ("EvictComplete", N, "PodMigrationJob", "The evicted pod is gone.", "Nothing."),
+        ("EvictComplete", N, "PodMigrationJob", "The evicted pod is deleted.", "Nothing."),
         ("WaitForPodBindReservation", N, "PodMigrationJob", "The job waits for the new pod to use the Reservation.",
          "If it lasts: the new pod does not match the owners, or is bound elsewhere."),
         ("PodBoundReservation", N, "PodMigrationJob", "The new pod uses the Reservation.", "Nothing."),

@@ -179,7 +179,7 @@ Numbers authorizeMany(const Numbers& params) {
   return out;
 }
 
-// What a pod costs that is stored and that nobody asks about.
+// The cost of a stored pod that no client requests.
 Numbers memoryPerPod(const Numbers& params) {
   Fixture fixture(false);
   fixture.create(1'000, 64);  // what is needed once is there before

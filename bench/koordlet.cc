@@ -195,7 +195,7 @@ bench::Numbers live(const HostDirs& dirs, const Load& load, const std::function<
   const double cpu = bench::cpuSeconds();
   constexpr int kStep = 600, kSixHours = 6 * 3600;
   double atStart = 0, afterSixHours = 0;
-  // The API that stands in keeps all that it is told, which would be a day of NodeMetrics.
+  // The fake API keeps all requests, which would be a day of NodeMetrics.
   for (int done = 0; done < load.seconds; done += kStep, api.calls.clear()) {
     loop.advance(std::chrono::seconds(std::min(load.seconds - done, kStep)));
     if (done == 0) atStart = bench::rssMib();
@@ -299,7 +299,7 @@ int main(int argc, char** argv) {
   } else {
     fmt::print(
         stderr,
-        "koordlet/cgroups/v1 left out: it needs root and cgroup v1 mounts in /sys/fs/cgroup\n");
+        "koordlet/cgroups/v1 skipped: it needs root and cgroup v1 mounts in /sys/fs/cgroup\n");
   }
   return bench::runAll(argc, argv, benchmarks);
 }

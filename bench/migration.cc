@@ -43,7 +43,7 @@ struct MigrationBed {
     auto calling = api->call(std::move(request));
     *reply = co_await calling;
   }
-  // What is not as the benchmark says is no figure.
+  // A state other than the benchmark's makes the figure invalid.
   json::value ask(kube::Request request) {
     std::optional<Result<std::string>> reply;
     TaskGroup group;
@@ -138,7 +138,7 @@ Numbers idle(const Numbers& params) {
   bed.loop.advance(600s);
   const double cpu = bench::cpuSeconds() - before;
   if (const int left = bed.running(); left != jobs)
-    throw std::runtime_error(fmt::format("{} of {} jobs are under way", left, jobs));
+    throw std::runtime_error(fmt::format("{} of {} jobs are in progress", left, jobs));
   descheduler.reset();
   return {{"percent_of_a_core", 100 * cpu / 600},
           {"started_ms", 1000 * started},

@@ -111,7 +111,7 @@ class Surroundings {
     stat >> user >> system;
     return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
   }
-  // What its files in memory are shared with nobody, too, but not in its hands.
+  // The pages of its files are not shared either, but the process does not control them.
   double proxyPrivateMib() const {
     std::ifstream status(fmt::format("/proc/{}/status", proxy_));
     for (std::string line; std::getline(status, line);)
@@ -146,7 +146,7 @@ class Surroundings {
     const int error = ::posix_spawn(&proxy_, argv[0], &actions, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     require(error == 0, "start " + program.string());
-    // The file is there a moment before anybody listens on it.
+    // The file exists a moment before the socket listens.
     bool listens = false;
     for (int i = 0; i < 5000 && !listens; ++i) {
       ::usleep(1000);

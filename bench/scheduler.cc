@@ -423,7 +423,7 @@ int main(int argc, char** argv) {
     };
     all.push_back(social("Unschedulable", nodes, 0, many,
                          {.measured = plain, .stuck = 200, .stuckPod = huge}));
-    // A node comes and goes, as does a pod that fits nowhere, while others are placed.
+    // A node and a pod that fits nowhere are added and removed while others are placed.
     const auto churn = [huge](Scheduler& scheduler, int round) {
       const auto churned = aNode("churned").build();
       const auto pod = huge(round / 2).build();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What-if questions on the scheduling engine (what_if.cc).
+// What-if simulations on the scheduling engine (what_if.cc).
 
 #include <vector>
 

@@ -88,7 +88,7 @@ class PatchingApi final : public kube::Api {
  public:
   explicit PatchingApi(VirtualLoop& loop) : loop_(loop) {}
   Scheduler* scheduler = nullptr;
-  // Its own copies of what it has patched: the stores have the same by now.
+  // Its own copies of what it has patched: the stores already have the same.
   void forget() { objects_.clear(); }
   int runningPods = 0;
   int nodes = 0;
@@ -152,7 +152,7 @@ class PatchingApi final : public kube::Api {
     json::value& object = objects_[key];
     if (object.is_null()) {
       const auto known = store.get({request.namespace_, request.name});
-      if (!known) return fail(ErrorCode::NotFound, key + " is not there");
+      if (!known) return fail(ErrorCode::NotFound, key + " does not exist");
       object = api::encode(*known);
     }
     const auto body = parseJson(request.body);

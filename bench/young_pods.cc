@@ -1,25 +1,22 @@
-// How soon the values of new best-effort pods are right, on real cgroups (version 1; needs root),
-// while kubelet writes its own values whenever it comes to it and other programs keep the machine
-// busy.
+// How soon the values of new BE pods are right, on real cgroups (version 1; needs root), while
+// kubelet writes its own values at any moment and other programs keep the host busy.
 //
-// koordlet runs as it is, on real time, with inotify on the directories that a thread makes for it
-// as kubelet would: first the pod's, then the container's, each with kubelet's values a little
-// later, and in half of the pods once more at any moment of the next 1.5 seconds. Pods come in
-// bursts beside pods that have run for long. Lists of pods take as long as HTTP requests do, and
-// tell of a container some time after it was made.
-//   young/stand-in/...   no runtime is asked; kubelet tells of a container within 60 ms, as
+// koordlet runs in real time, with inotify on directories that a thread creates as kubelet would:
+// first the pod's, then the container's, each with kubelet's values a little later, and for half of
+// the pods once more within the next 1.5 seconds. Pods are created in bursts beside older pods.
+// Lists of pods take as long as HTTP requests, and contain a container some time after its start.
+//   young/stand-in/...   without a container runtime; kubelet lists a container within 60 ms, as
 //                        koordctl up does
-//   young/runtime/...    a container runtime is asked; it tells of a container at once, kubelet a
-//                        second later
-//   .../load             with eight processes that only compute
+//   young/runtime/...    a container runtime reports a container at once, kubelet a second later
+//   .../load             with eight busy processes
 //
-// A thread of real-time priority looks at all values each two milliseconds. Figures are
-// milliseconds until all values of a cgroup were right, and how many took more than 200:
-//   sinceMade     since kubelet made the directory: kubelet's own delays are in it
-//   sinceKnown    since koordlet could know: the directory is there, somebody tells of it, kubelet
-//                 has written
+// A thread of real-time priority reads all values each two milliseconds. Figures are milliseconds
+// until all values of a cgroup were right, and the number of cgroups above 200 ms:
+//   sinceMade     since kubelet created the directory; includes kubelet's own delays
+//   sinceKnown    since koordlet could know: the directory exists, kubelet or the runtime reports
+//                 the container, and kubelet has written its values
 //   sinceWrite    since kubelet wrote its own values once more
-//   looksMaxMs    between two looks, at worst: the figures are no better than that
+//   looksMaxMs    longest time between two reads: the precision of the figures
 
 #include <fmt/core.h>
 #include <sched.h>
@@ -267,7 +264,7 @@ class Kubelet {
         pod->told = true;
       });
   }
-  // Kubelet's values; from then on they are waited for anew.
+  // Kubelet's values; the benchmark waits again from then on.
   void write(const std::string& dir, const char* kind) {
     writeText(tree_.file("cpu", dir, "cpu.shares"), "2");
     writeText(tree_.file("cpu", dir, "cpu.cfs_quota_us"), "-1");

@@ -120,7 +120,7 @@ def messages_of_source(text):
 
 
 def is_test(path):
-    return path.name.endswith(("_test.cc", "_test.h")) or "testing" in path.parts
+    return path.name.endswith(("_test.cc", "_test.h")) or "testing" in path.parts or path.is_relative_to(ROOT / "tests")
 
 
 def problems_of(path):
@@ -156,7 +156,7 @@ def main():
         files += sorted(ROOT.glob("deploy/**/*.yaml")) + sorted(ROOT.glob("examples/**/*.yaml"))
         files += sorted(ROOT.glob("tests/scenarios/**/*.yaml"))
         for suffix in ("h", "cc"):
-            files += sorted(ROOT.glob(f"src/**/*.{suffix}")) + sorted(ROOT.glob(f"cmd/**/*.{suffix}"))
+            files += [path for folder in ("src", "cmd", "bench", "tests") for path in sorted(ROOT.glob(f"{folder}/**/*.{suffix}"))]
     problems = [problem for path in files for problem in problems_of(path)]
     for problem in problems:
         print(problem)

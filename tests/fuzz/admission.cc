@@ -1,4 +1,4 @@
-// Admission reviews as an API server, or anybody who reaches the port, may send them: every webhook
+// Admission reviews as an API server, or another client of the port, may send them: every webhook
 // answers every review, with the uid that it was asked with, and a patch that it gives can be
 // applied.
 

@@ -35,7 +35,7 @@ std::vector<FrameReader::Arrived> framesIn(std::string_view input, std::size_t s
 
 void frameBytes(std::string_view input) {
   const auto whole = framesIn(input, input.size() + 1);
-  // Streams may be told apart in another order when the bytes come one by one.
+  // Streams may be distinguished in another order when the bytes come one by one.
   check(framesIn(input, 1).size() >= whole.size(), "frames are found however their bytes come");
   for (const auto& arrived : whole) {
     const auto again = framesIn(koordlet::nri::encode(arrived.stream, arrived.frame), 4096);

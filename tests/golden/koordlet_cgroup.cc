@@ -58,7 +58,7 @@ json::object paths(const json::object& testCase) {
   return result;
 }
 
-// The text that a write leaves in a file which the kernel does not render anew.
+// The text of a file after a write that the kernel does not reformat.
 json::object write(const json::object& testCase) {
   const CgroupVersion version = versionOf(testCase);
   const auto file = koordlet::cgroupFileOfName(textIfAny(testCase, "resource"));

@@ -18,7 +18,7 @@ std::int64_t wholeNumber(const json::object& object, std::string_view name) {
   return object.at(name).to_number<std::int64_t>();
 }
 
-// The recorded number where ours is as good as equal: sums depend on their order.
+// The recorded number where ours is equal up to rounding: sums depend on their order.
 json::value nearly(const json::value* recorded, double ours) {
   if (recorded && recorded->is_number()) {
     const double theirs = recorded->to_number<double>();

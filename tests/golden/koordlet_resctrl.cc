@@ -83,7 +83,7 @@ Checker koordletResctrlChecker() {
   return {
       .file = "koordlet_resctrl",
       // l3Valid and mbValid are about a number of caches that upstream keeps beside the values, and
-      // that nobody has set here.
+      // that is not set here.
       .inputs = {"cacheIds", "cbm", "endPercent", "l3Num", "l3Valid", "mbValid", "op", "percent",
                  "startPercent", "text"},
       .open = [](const json::array&) -> Result<Evaluate> { return evaluateResctrl; },

@@ -12,7 +12,7 @@
 namespace koord::golden {
 namespace {
 
-// A result, or the fact that there is none. null results are told from absent ones by "valid".
+// A result, or the fact that there is none. "valid" distinguishes null results from absent ones.
 json::object outcome(const json::object& testCase, std::string_view name,
                      const Result<json::value>& result) {
   json::object out{{"valid", result.has_value()}};

@@ -93,7 +93,7 @@ struct Case {
     }
     return {};
   }
-  // Runtime as upstream's callers see it: of what max names. What it has stored besides depends on
+  // Runtime as upstream's callers see it: of what max names. What else it has stored depends on
   // the order in which quotas came.
   json::object output(quota::QuotaId quota, const json::value* recorded) const {
     using quota::Cell;
@@ -121,7 +121,7 @@ struct Case {
             {"autoScaleMin", field("autoScaleMin", [](const Cell& c) { return c.scaledMin; })},
             {"sharedWeight", field("sharedWeight", [](const Cell& c) { return c.weight; })}};
   }
-  // Recorded runtimes of resources that the quota's max does not name: nobody sees them.
+  // Recorded runtimes of resources that the quota's max does not name: no caller reads them.
   void copyUnmasked(quota::QuotaId quota, const json::object& recorded, json::object& list) const {
     for (const auto& member : recorded) {
       const auto resource = names.find(std::string_view(member.key()));

@@ -7,7 +7,7 @@
 //  - units that may not preempt have no victims: pods with preemptionPolicy Never, Reservations;
 //  - one node at a time: a preemptor that waits for victims on its nominated node does not evict
 //    others from another node;
-//  - no eviction is in vain: when all victims are gone, the preemptor gets its place, unless it is
+//  - no eviction is useless: when all victims are gone, the preemptor gets its place, unless it is
 //    gone or has changed, the node has changed, or a unit of higher priority took the node.
 //
 // The results are checked when nothing has disturbed the schedulers for a while, and when all is

@@ -34,7 +34,7 @@ struct PlainSelector {
 // What a set of allocations takes from devices and from the counters of pools.
 class PlainUse {
  public:
-  // nullptr: the device is not published (any more).
+  // nullptr: the device is not published.
   using Find = std::function<const api::SliceDevice*(const DeviceName&)>;
   void add(const api::AllocationResult& allocation, const Find& find);
   void add(const DeviceName& name, const api::SliceDevice* device,

@@ -88,7 +88,7 @@ def refusals(cluster, node):
     check(alone.returncode == 1 and "--listen" in alone.stderr, f"a cluster on loopback: {alone.stderr}")
     for name in ("", "Laptop", "../laptop", "a" * 300):
         check(invite(cluster, "--server", server_of(cluster), name).returncode != 0, f"a node {name!r} was invited")
-    for text, want in (("", "INVITATION"), ("hello", "koordctl invite"), ("kind: [", "invitation"), ("a: 1\n" * 300000, "larger")):
+    for text, want in (("", "INVITATION"), ("hello", "koordctl invite"), ("kind: [", "invitation"), ("a: 1\n" * 300000, "too large")):
         run = subprocess.run(node.command("-" if text else "/nowhere/invitation"), input=text, capture_output=True, text=True,
                              timeout=30, check=False)
         check(run.returncode == 1, f"joined with {text[:20]!r}")

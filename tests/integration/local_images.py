@@ -199,7 +199,7 @@ class ImagesTest:
         with open(garbage, "wb") as file:
             file.write(b"no archive" * 1000)
         check(garbage in self.load(garbage, fails=True), "the file is not named")
-        check("there is no such file" in self.load("/nowhere.tar", fails=True), "a missing file")
+        check("does not exist" in self.load("/nowhere.tar", fails=True), "a missing file")
         check("is not the name of an image" in self.load("--", "-x", fails=True), "an option as a name")
         self.run_image("never", "example.test/never:1")
         self.waits_with("never", "ErrImagePull")

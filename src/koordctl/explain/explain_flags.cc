@@ -107,7 +107,8 @@ void addExplainCommands(flags::Commands& commands, ExplainFlags& flags) {
         Explained{About::Quota, "quota", "NAME",
                   "Explain what a quota may use, what it uses, and why", api::ElasticQuota::kType},
         Explained{About::Reservation, "reservation", "NAME",
-                  "Explain what a reservation reserves, and for which pods", api::Reservation::kType},
+                  "Explain what a reservation reserves, and for which pods",
+                  api::Reservation::kType},
         Explained{
             About::Node, "node", "NAME",
             "Explain how a node's batch and mid resources are computed; show its CPUs and their "

@@ -25,9 +25,10 @@ void addJoin(flags::Commands& commands, cluster::JoinOptions& options, const std
       "address", options.address,
       "Address of this node, where kubelet's port listens; default: the address that this host "
       "uses to reach the API server");
-  set.text("runtime", options.runtime,
-           "How the node runs containers: process (runs the command on this host's files and ignores "
-           "images) or containerd")
+  set.text(
+         "runtime", options.runtime,
+         "How the node runs containers: process (runs the command on this host's files and ignores "
+         "images) or containerd")
       .oneOf({"process", "containerd"});
   set.text(
       "containerd-socket", options.containerdSocket,

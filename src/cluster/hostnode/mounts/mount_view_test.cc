@@ -134,11 +134,12 @@ TEST_F(MountViewTest, ROOT_ASubPathIsMadeAndDoesNotLeaveTheVolume) {
 }
 
 TEST_F(MountViewTest, ROOT_WhatCannotBeMountedIsSaid) {
-  EXPECT_EQ(see({{mount(root + "/there/file")}}, "true"),
-            "error: mount " + root +
-                "/there/file: is a file on this host, and the volume is a folder\n");
-  EXPECT_EQ(see({{mount(root + "/there", "in/file")}}, "true"),
-            "error: mount " + root + "/there: is a folder on this host, and the volume is a file\n");
+  EXPECT_EQ(
+      see({{mount(root + "/there/file")}}, "true"),
+      "error: mount " + root + "/there/file: is a file on this host, and the volume is a folder\n");
+  EXPECT_EQ(
+      see({{mount(root + "/there", "in/file")}}, "true"),
+      "error: mount " + root + "/there: is a folder on this host, and the volume is a file\n");
   EXPECT_EQ(see({{mount("/")}}, "true"), "error: mount /: a volume cannot be mounted on /\n");
   EXPECT_EQ(see({{MountSpec{root + "/none", "", "/x"}}}, "true").find("error: volume for /x: "),
             0u);

@@ -71,7 +71,7 @@ void addKubelet(flags::FlagSet& set, AgentOptions& agent, KubeletOptions& kubele
       .within(0, 65535);
 }
 
-void addWork(flags::FlagSet& set, AgentOptions& agent) {
+void addReports(flags::FlagSet& set, AgentOptions& agent) {
   set.group("Metrics and reports");
   set.duration("collect-res-used-interval", agent.collectInterval,
                "interval between usage samples");
@@ -105,6 +105,9 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
       "enable-resctrl-collector", agent.resctrlMonitoring,
       "read the cache occupancy and memory bandwidth of QoS classes (gate ResctrlCollector)");
   set.duration("resctrl-collector-interval", agent.resctrlInterval, "interval between these reads");
+}
+
+void addQos(flags::FlagSet& set, AgentOptions& agent) {
   set.group("QoS");
   set.seconds("cpu-suppress-interval-seconds", agent.suppressInterval,
               "seconds between runs of CPU suppression; 0 = off");
@@ -269,7 +272,8 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   addGeneral(line, flags);
   addDirectories(line.flags(), flags.agent.dirs);
   addKubelet(line.flags(), flags.agent, flags.kubelet, flags.disableKubeletConfig, kubeletTimeout);
-  addWork(line.flags(), flags.agent);
+  addReports(line.flags(), flags.agent);
+  addQos(line.flags(), flags.agent);
   RawHooks rawHooks;
   addRuntimeHooks(line.flags(), hooks, rawHooks);
   addPrediction(line.flags(), flags.agent.prediction);

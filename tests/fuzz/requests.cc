@@ -1,6 +1,6 @@
-// Requests to the API server, as they come from the network: parameters of reads, tokens that go on
-// with a list, and whole requests. Each is answered, and never by an exception. The server is rebuilt
-// for every input that writes, so that an input does the same whatever came before it.
+// Requests to the API server, as they come from the network: parameters of reads, tokens that
+// continue a list, and whole requests. Each gets a response, and never by an exception. The server
+// is rebuilt for every input that writes, so that an input does the same whatever came before it.
 
 #include "apiserver/http_front.h"
 #include "base/virtual_loop.h"

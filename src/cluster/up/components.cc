@@ -76,6 +76,23 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
 // The leases have one candidate each and are removed when it ends: fewer renewals cost nothing.
 constexpr const char* kRareRenewals = "--leader-elect-retry-period=5s";
 
+void configureManager(Component& component, const std::vector<int>& ports,
+                      const ComponentOptions& options) {
+  auto& argv = component.child.argv;
+  argv.push_back(fmt::format("--metrics-addr=127.0.0.1:{}", ports[0]));
+  argv.push_back(fmt::format("--health-probe-addr=127.0.0.1:{}", ports[1]));
+  // The API server is local: no rate limit is needed.
+  argv.push_back("--rest-config-qps=0");
+  argv.push_back("--feature-gates=Recommender=true,EnableSyncGPUSharedResource=true");
+  // Outside of the cluster: the API server calls the webhooks by URL.
+  component.child.env = {"WEBHOOK_HOST=127.0.0.1", fmt::format("WEBHOOK_PORT={}", ports[2]),
+                         "WEBHOOK_CERT_DIR=" + options.dataDir + "/pki/webhook",
+                         "POD_NAMESPACE=koordinator-system"};
+  component.metricsUrl = url(ports[0], "/metrics");
+  component.readyUrl = url(ports[1], "/readyz");
+  component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
+}
+
 void configureKoordlet(Component& component, int port, const ComponentOptions& options) {
   auto& argv = component.child.argv;
   argv.push_back(fmt::format("--addr=127.0.0.1:{}", port));
@@ -162,7 +179,6 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
   if (!ports) return fail(std::move(ports.error()));
   const int first = (*ports)[0];
   const int second = (*ports)[1];
-  const int third = (*ports)[2];
 
   Component component;
   component.child.name = name;
@@ -173,18 +189,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
   if (!config) return fail(std::move(config.error()));
   if (!config->empty()) argv.push_back("--config=" + *config);
   if (name == "koord-manager") {
-    argv.push_back(fmt::format("--metrics-addr=127.0.0.1:{}", first));
-    argv.push_back(fmt::format("--health-probe-addr=127.0.0.1:{}", second));
-    // The API server is local: no rate limit is needed.
-    argv.push_back("--rest-config-qps=0");
-    argv.push_back("--feature-gates=Recommender=true,EnableSyncGPUSharedResource=true");
-    // Outside of the cluster: the API server calls the webhooks by URL.
-    component.child.env = {"WEBHOOK_HOST=127.0.0.1", fmt::format("WEBHOOK_PORT={}", third),
-                           "WEBHOOK_CERT_DIR=" + options.dataDir + "/pki/webhook",
-                           "POD_NAMESPACE=koordinator-system"};
-    component.metricsUrl = url(first, "/metrics");
-    component.readyUrl = url(second, "/readyz");
-    component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
+    configureManager(component, *ports, options);
   } else if (name == "koord-scheduler") {
     argv.insert(argv.end(),
                 {"--address=127.0.0.1", fmt::format("--port={}", first), kRareRenewals});

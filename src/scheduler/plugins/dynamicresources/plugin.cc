@@ -390,8 +390,9 @@ Status DynamicResources::score(const CycleState& state, const PodInfo& pod,
   return {};
 }
 
-// Releases an allocated, unused claim if a node was rejected for nothing else than that the claim is
-// not available there, so that other devices can be chosen. Deletes the claim for extended resources of an earlier attempt.
+// Releases an allocated, unused claim if a node was rejected for nothing else than that the claim
+// is not available there, so that other devices can be chosen. Deletes the claim for extended
+// resources of an earlier attempt.
 PostFilterResult DynamicResources::postFilter(CycleState&, const PodPtr& pod,
                                               const Diagnosis& diagnosis) {
   PostFilterResult result;

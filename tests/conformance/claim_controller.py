@@ -73,9 +73,10 @@ class ClaimController:
         users = status.get("reservedFor", [])
         left = [user for user in users if user["uid"] in pods]
         owners = meta.get("ownerReferences", [])
-        if any(owner["uid"] not in pods for owner in owners) and not left:
+        unowned = any(owner["uid"] not in pods for owner in owners)
+        if unowned and not users and "allocation" not in status:
             return self.cluster.delete(claim, "finalizers" in meta)
-        if len(left) == len(users):
+        if len(left) == len(users) and not (unowned and not left):
             return None
         change = {"reservedFor": left or None, **({} if left else {"allocation": None, "devices": None})}
         return self.cluster.patch(claim, {"metadata": {"resourceVersion": meta["resourceVersion"]}, "status": change}, "status")

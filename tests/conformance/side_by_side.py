@@ -226,7 +226,8 @@ class Run:
             time.sleep(SETTLE / 2)
             result["waits for"] = self.waits_for()
             for change in changes:
-                if node():
+                failed = self.bench.histories.get(uid) and self.bench.histories[uid][-1][0] == "SchedulerError"
+                if node() or failed:  # an attempt that failed is repeated by the clock
                     break
                 steps.append(self.step(change, node, uid))
         time.sleep(0.05)

@@ -222,7 +222,7 @@ class SliceWorld(World):
         """An allocation that is there before any pod uses the claim: of a device that need not match, as after a change of its slice."""
         request = claim["spec"]["devices"]["requests"][0]
         usable = [each for each in self.slices if each["spec"].get("nodeName") and each["spec"].get("devices")]
-        if "exactly" not in request or len(claim["spec"]["devices"]["requests"]) > 1 or "adminAccess" in request["exactly"] or not usable:
+        if "exactly" not in request or len(claim["spec"]["devices"]["requests"]) > 1 or {"adminAccess", "capacity"} & request["exactly"].keys() or not usable:
             return
         spec = self.pick(*usable)["spec"]
         device = self.pick(*spec["devices"])

@@ -3,6 +3,7 @@
 
 #include "cluster/join/invitation.h"
 #include "cluster/join/join.h"
+#include "cluster/up/clusters.h"
 #include "cluster/up/components.h"
 #include "cluster/up/data_dir.h"
 
@@ -16,6 +17,10 @@ int runInvite(const InviteOptions& options) {
   const std::string dataDir = options.dataDir.empty() ? defaultDataDir() : options.dataDir;
   std::string server = options.server;
   if (server.empty()) server = componentUrl(dataDir, kOutsideServer);
+  if (server.empty() && runningProcess(dataDir) == 0)
+    return refuse(dataDir +
+                  ": no 'koordctl up' runs there: start the cluster first, or give the "
+                  "address of its API server with --server https://ADDRESS:PORT");
   if (server.empty())
     return refuse(
         "no other host can reach the API server: start the cluster with 'koordctl up --listen "

@@ -137,6 +137,12 @@ Result<> writePreferredListen(const std::string& dataDir, const std::string& add
   return writeFileAtomic(dataDir + "/listen", address);
 }
 
+std::string startCommand(const std::string& dataDir) {
+  const std::string name = clusterNameOf(dataDir);
+  if (name == kDefaultCluster) return "koordctl up";
+  return name.empty() ? "koordctl up --data-dir " + dataDir : "koordctl up --name " + name;
+}
+
 Result<> checkRestored(const std::string& dataDir) {
   const bool begun = ::access((dataDir + "/" + kRestoring).c_str(), F_OK) == 0;
   if (!begun || ::access((dataDir + "/cluster.db").c_str(), F_OK) == 0) return {};
@@ -154,8 +160,8 @@ Result<> deleteData(const std::string& dataDir) {
   if (const auto container = livingContainer(dataDir); !container.empty())
     return fail(ErrorCode::Conflict,
                 fmt::format("{}: this container runs since its koordctl was killed: start the "
-                            "cluster again ('koordctl up --data-dir {}') and stop it first",
-                            container, dataDir));
+                            "cluster again ('{}') and stop it first",
+                            container, startCommand(dataDir)));
   const bool isDefault = clusterNameOf(dataDir) == kDefaultCluster;
   std::error_code failed;
   std::vector<fs::path> entries;

@@ -20,6 +20,9 @@ std::string dataDirOf(const std::string& name);
 // The name of the cluster whose data folder this is; "" if it has none.
 std::string clusterNameOf(const std::string& dataDir);
 
+// "koordctl up --name a": how to start the cluster.
+std::string startCommand(const std::string& dataDir);
+
 // The names of the clusters that exist, "default" first, then by name.
 std::vector<std::string> clusterNames();
 

@@ -34,11 +34,7 @@ std::string howToStart(const std::string& file) {
   const bool dataDir = ::access((folder + "/lock").c_str(), F_OK) == 0;
   const auto text = readFile(file);
   if (text ? text->find(cluster::kAdminUser) == std::string::npos : !dataDir) return {};
-  const std::string name = cluster::clusterNameOf(folder);
-  if (dataDir && !name.empty() && name != cluster::kDefaultCluster)
-    return "koordctl up --name " + name;
-  return !dataDir || folder == cluster::defaultDataDir() ? "koordctl up"
-                                                         : "koordctl up --data-dir " + folder;
+  return dataDir ? cluster::startCommand(folder) : "koordctl up";
 }
 
 // The kubeconfig of the default cluster, else of the only other cluster that runs; "" if none does.

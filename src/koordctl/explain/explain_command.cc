@@ -41,6 +41,9 @@ Result<std::string> urlOf(const std::string& component, const std::string& given
     for (const auto& name : {component + "-secure", component})
       if (const auto url = cluster::componentUrl(folder, name); !url.empty()) return url;
   }
+  if (!choice.files.empty())
+    if (auto config = loadChoice(choice); !config)
+      return fail(explainFailure(choice, std::move(config.error())));
   return fail(ErrorCode::NotFound,
               fmt::format("--{}: no 'koordctl up' {} has a {} to query: give its address, for a "
                           "cluster through kubectl port-forward",

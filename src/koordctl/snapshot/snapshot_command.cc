@@ -54,15 +54,7 @@ int runRestore(const SnapshotFlags& flags, const std::string& file) {
   const auto folder = folderOf(flags);
   const int status = report(restore(file, folder), folder, begun);
   if (status != 0) return status;
-  const bool isDefault = flags.name == cluster::kDefaultCluster && flags.dataDir.empty();
-  std::puts(fmt::format("start it with: koordctl up{}{}",
-                        isDefault               ? ""
-                        : flags.dataDir.empty() ? " --name "
-                                                : " --data-dir ",
-                        isDefault               ? ""
-                        : flags.dataDir.empty() ? flags.name
-                                                : flags.dataDir)
-                .c_str());
+  std::puts(("start it with: " + cluster::startCommand(folder)).c_str());
   return 0;
 }
 

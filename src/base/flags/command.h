@@ -4,7 +4,7 @@
 // (flag_set.h).
 //
 //   flags::Commands commands("koordctl", "Koordinator at the command line");
-//   flags::Command& up = commands.add("up", "Runs a cluster on this machine");
+//   flags::Command& up = commands.add("up", "Runs a cluster on this host");
 //   up.flags.integer("nodes", nodes, "Simulated nodes");
 //   up.run = [&](const auto&) { return runUp(nodes); };
 //   return commands.run({argv + 1, argv + argc});

@@ -33,8 +33,10 @@ TEST(SharedDevices, a_pod_that_wants_a_gpu_twice_rests_until_devices_change) {
   f.create(testing::podWithClaims("p", {"c"}).request("koordinator.sh/gpu", "100"));
   f.run(1min);
   EXPECT_EQ(f.conditions,
-            std::vector<std::string>{"p Unschedulable: 0/1 nodes are available: Insufficient GPU "
-                                     "Devices."});
+            std::vector<std::string>{
+                "p Unschedulable: 0/1 nodes are available: 1 Insufficient GPU Devices. still not "
+                "schedulable, preemption: 0/1 nodes are available: 1 No preemption victims found "
+                "for incoming pod."});
   EXPECT_EQ(f.scheduler->queue().counts().unschedulable, 1U) << "neither active nor in backoff";
   f.create(testing::aPod("q").request("koordinator.sh/gpu", "100"));
   f.run();

@@ -4,6 +4,7 @@ namespace koord::koordlet {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -381,6 +382,9 @@ TEST_P(AgentTest, MemoryPressureEvictsTheOrderedPrefixAndThenWaits) {
   seconds(3, 1, 0);
   EXPECT_THAT(cluster_.evictions, ElementsAre("b", "a"));
   EXPECT_THAT(textAt(qos(), "memoryEvict", "lastEviction"), HasSubstr("d/b, d/a"));
+  EXPECT_THAT(cluster_.events,
+              Contains("evictPodSuccess: evict Pod:d/b, reason: evicted, message: trigger by "
+                       "koordlet feature BEMemoryEvict, kill pod: b"));
   seconds(6, 1, 0);  // still full, but the two evicted pods are terminating
   EXPECT_THAT(cluster_.evictions, ElementsAre("b", "a"));
 }
@@ -396,6 +400,10 @@ TEST_P(AgentTest, APodThatABudgetProtectsIsPassedOver) {
   startAgent();
   seconds(4, 1, 0);
   EXPECT_THAT(cluster_.evictions, ElementsAre("b"));
+  EXPECT_THAT(cluster_.events,
+              Contains("evictPodFail: evict Pod:d/a, reason: evicted, message: trigger by koordlet "
+                       "feature BEMemoryEvict, kill pod: a, error Cannot evict pod as it would "
+                       "violate its budget"));
   EXPECT_THAT(metrics_.internalText(),
               HasSubstr("koordlet_pod_eviction_failed{node=\"n1\",reason=\"TooManyRequests\"} 1"));
 }

@@ -50,6 +50,7 @@ class FakeCluster {
   kube::FakeApi api;
   std::vector<json::value> reports;      // NodeMetric status patches
   std::vector<std::string> evictions;    // pod names
+  std::vector<std::string> events;       // "reason: message"
   std::vector<std::string> refusedPods;  // pods whose eviction a disruption budget forbids
 
  private:
@@ -64,6 +65,12 @@ class FakeCluster {
     if (request.resource == "nodemetrics" && request.verb == kube::Verb::Patch) {
       reports.push_back(*parseJson(request.body));
       return std::string("{}");
+    }
+    if (request.resource == "events" && request.verb == kube::Verb::Create) {
+      const auto event = parseJson(request.body);
+      if (event)
+        events.push_back(
+            fmt::format("{}: {}", textAt(*event, "reason"), textAt(*event, "message")));
     }
     if (request.subresource == "eviction") {
       if (std::ranges::find(refusedPods, request.name) != refusedPods.end())

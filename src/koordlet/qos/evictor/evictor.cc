@@ -38,6 +38,12 @@ bool covers(const Amounts& released, const Amounts& wanted) {
   });
 }
 
+// The words of upstream, which tools match.
+std::string messageOf(const api::Pod& pod, const EvictionTask& task) {
+  return fmt::format("trigger by koordlet feature {}, kill pod: {}", task.feature,
+                     pod.metadata.name);
+}
+
 }  // namespace
 
 bool allowsEviction(const api::Pod& pod, std::string_view feature) {
@@ -100,19 +106,21 @@ Task<Result<>> Evictor::kill(std::shared_ptr<const api::Pod> pod) {
 void Evictor::reportAttempt(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome,
                             bool killed) {
   const api::ObjectKey key = api::keyOf(pod.metadata);
-  const std::string message =
-      fmt::format("trigger by koordlet feature {}, kill pod: {}", task.feature, pod.metadata.name);
+  const std::string message = fmt::format("evict Pod:{}, reason: evicted, message: {}",
+                                          key.toString(), messageOf(pod, task));
   const auto about = kube::referenceTo(api::Pod::kType, pod.metadata);
   if (outcome) {
-    log::info("{} pod {}: {}, {}", killed ? "killed" : "evicted", key.toString(), task.feature,
-              task.why);
+    log::info("evict pod {} success, reason: evicted ({}), {}: {}", key.toString(),
+              killed ? "containers stopped" : "Eviction", task.feature, task.why);
     events_.record(about, "Warning", "evictPodSuccess", message);
     metrics_.podEvicted("evicted", key.namespace_, key.name);
     remembered_[pod.metadata.uid] =
         executor_.steadyNow() + (killed ? kKilledMemory : kEvictedMemory);
   } else {
-    log::warn("pod {} not evicted: {}", key.toString(), outcome.error().message);
-    events_.record(about, "Warning", "evictPodFail", message + ": " + outcome.error().message);
+    log::warn("evict pod {} failed, reason: evicted, error: {}", key.toString(),
+              outcome.error().message);
+    events_.record(about, "Warning", "evictPodFail",
+                   message + ", error " + outcome.error().message);
     metrics_.podEvictionFailed(std::string(reasonOf(outcome.error().code)));
   }
 }
@@ -120,7 +128,8 @@ void Evictor::reportAttempt(const api::Pod& pod, const EvictionTask& task, const
 Task<Result<>> Evictor::evictOne(std::shared_ptr<const api::Pod> pod, const EvictionTask& task) {
   const api::ObjectKey key = api::keyOf(pod->metadata);
   audit_.add({executor_.wallNow(), key.toString(), "pod", pod->status.phase.str(),
-              runtime_ ? "killed" : "evicted", fmt::format("{}: {}", task.feature, task.why)});
+              runtime_ ? "killed" : "evicted",
+              fmt::format("{}; {}", messageOf(*pod, task), task.why)});
   if (runtime_) {
     auto killing = kill(pod);
     auto killed = co_await killing;

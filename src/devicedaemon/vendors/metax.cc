@@ -129,7 +129,7 @@ Result<Reading> readMetax(const Machine& machine) {
     if (errors > 0) {
       device->faultCode = "ECC error";
       device->fault =
-          fmt::format("MX index {} has {} SRAM/DRAM uncorrectable or double bit ECC errors",
+          fmt::format("MX index {} has {} SRAM/DRAM Uncorrectable or Double Bit ECC errors",
                       card.number, errors);
     }
     reading.devices.push_back(*std::move(device));

@@ -4,10 +4,11 @@
     tests/conformance/surface.py --upstream FOLDER    # a checkout of koordinator-sh/koordinator
 
 What is compared: command-line flags, feature gates, fields of custom resources (by their path in the schema),
-labels, annotations and resource names, and metrics. Each name that upstream has and this tree does not is printed
-with the file that has it, and the exit status is 1, unless DECIDED below says why it is absent. A name counts as
-present where it stands as a whole word in src/, cmd/ or deploy/; that it also does something is for the tests to
-show. `make test` does not run this: it needs upstream's source.
+labels, annotations and resource names, keys of JSON in annotations and configurations, and metrics. Each name that
+upstream has and this tree does not is printed with the file that has it, and the exit status is 1, unless DECIDED
+below says why it is absent. docs/upgrade.md must name all that is in DECIDED. A name counts as present where it
+stands as a whole word in src/, cmd/ or deploy/; that it also does something is for the tests to show. `make test`
+does not run this: it needs upstream's source.
 """
 
 import argparse
@@ -19,9 +20,11 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CRDS = "config/crd/bases"
+UPGRADE = "docs/upgrade.md"
 
 # Absent on purpose, by name: the reason.
 IN_PROCESS = "a key of state within upstream's process that no object ever has"
+HOOKS = "a field of hookPlugins, which names Go code that is compiled into the program; the list must be empty"
 DECIDED: dict[str, str] = {
     "gang.scheduling.koordinator.sh/timeout": "a constant that nothing in upstream reads or writes",
     "scheduling.koordinator.sh/topology-key-to-explain": "has a reader in upstream's API package that nobody calls",
@@ -33,10 +36,17 @@ DECIDED: dict[str, str] = {
     "koordinator.sh/topology-affinity-store": IN_PROCESS,
     "elastic_quota_hook_plugin_latency":
         "times hook plugins that are compiled into upstream's scheduler; there are none, here or there",
+    "factoryKey": HOOKS,
+    "factoryArgs": HOOKS,
 }
 
 WORD = r"[A-Za-z0-9][A-Za-z0-9._/-]*[A-Za-z0-9]"
 FLAG = re.compile(r'\b(?:fs|flags?|pflag|flagset|f|set)\.(?:[A-Z]\w*)\(\s*(?:&?[\w.()*]+,\s*)?"([a-z][a-z0-9-]+)"', re.S)
+CLI_FLAG = re.compile(r'\bcli\.\w+Flag\{\s*Name:\s*"([a-z][a-z0-9-]+)"')
+KEY = re.compile(r'`[^`]*\bjson:"([A-Za-z][\w.-]+)')
+# Go types of what stands in annotations, in slo-controller-config and in configuration files.
+KEYED = ("apis/extension", "apis/configuration", "apis/slo/v1alpha1", "pkg/scheduler/apis/config",
+         "pkg/descheduler/apis/config", "cmd/koord-device-daemon")
 GATE = re.compile(r'featuregate\.Feature\s*=\s*"(\w+)"')
 NAME = re.compile(r'"((?:[a-z0-9-]+\.)*koordinator\.sh/[A-Za-z0-9._/-]*[A-Za-z0-9])"')
 CONSTANT = re.compile(r'(\w+)\s*=\s*"((?:[a-z0-9-]+\.)*koordinator\.sh)/?"')
@@ -55,7 +65,7 @@ def flags_of(upstream: pathlib.Path):
         for path, text in sources(upstream / folder):
             if "flag" not in text:
                 continue
-            for name in FLAG.findall(text):
+            for name in FLAG.findall(text) + CLI_FLAG.findall(text):
                 yield name, path
 
 
@@ -77,6 +87,13 @@ def names_of(upstream: pathlib.Path):
         for constant, rest in JOINED.findall(text):
             if constant in constants and rest.strip("/"):
                 yield constants[constant] + "/" + rest.lstrip("/"), path
+
+
+def keys_of(upstream: pathlib.Path):
+    for folder in KEYED:
+        for path, text in sources(upstream / folder):
+            for name in KEY.findall(text):
+                yield name, path
 
 
 def metrics_of(upstream: pathlib.Path):
@@ -146,6 +163,7 @@ def main() -> int:
         ("flag", flags_of(upstream), lambda name: is_here(name, words)),
         ("gate", gates_of(upstream), lambda name: is_here(name, words)),
         ("name", names_of(upstream), lambda name: is_here(name, words)),
+        ("key", keys_of(upstream), lambda name: name in words),
         ("metric", metrics_of(upstream),
          lambda name: name in metrics or any(word.endswith("_" + name) for word in metrics)),
         ("field", crd_fields(upstream / CRDS), fields.__contains__),
@@ -167,6 +185,11 @@ def main() -> int:
             print(f"{kind} {name}: absent; upstream has it in {path.relative_to(upstream)}")
         print(f"{kind}: {len(seen)} looked at, {missing} absent")
         absent += missing
+    explained = (ROOT / UPGRADE).read_text()
+    for name in DECIDED:
+        if f"`{name}`" not in explained:
+            print(f"{UPGRADE} does not name `{name}`")
+            absent += 1
     return 1 if absent else 0
 
 

@@ -121,9 +121,10 @@ def main():
     except Failure as error:
         failed = error
         print("FAIL", step.__name__, error, test.cluster.log_tail())
-    if test.cluster.process:
-        test.cluster.kill()
-    shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        if test.cluster.process:
+            test.cluster.kill()
+        shutil.rmtree(folder, ignore_errors=True)
     return 1 if failed else 0
 
 

@@ -40,7 +40,10 @@ class Containerd:
             if os.path.exists(self.socket) and self.ctr("version")[0] == 0:
                 return self
             time.sleep(0.05)
-        raise SystemExit("containerd does not start:\n" + open(self.log.name).read())
+        with open(self.log.name) as file:
+            text = file.read()
+        self.__exit__()
+        raise SystemExit("containerd does not start:\n" + text)
 
     def __exit__(self, *_):
         self.process.terminate()

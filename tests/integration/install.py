@@ -60,6 +60,7 @@ class Server:
             if os.path.getsize(ready) > 0:
                 return self
             time.sleep(0.05)
+        self.__exit__()
         raise SystemExit("the API server does not start")
 
     def __exit__(self, *_):

@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 class DurabilityTest : public ServerTest {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/koord-durability-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
+    std::string name = ::testing::TempDir() + "durability-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder = name;
     options.database = folder / "state.db";
     options.inlineCommits = true;

@@ -319,9 +319,9 @@ TEST(GroupJournalTest, dropsWhatFollowsAFailureUntilItIsTakenBack) {
 
 // A real file that cannot grow: SQLite's own behaviour.
 TEST(SqliteFailureTest, aFileThatCannotGrowIsWrittenAgainWhenItCan) {
-  char folder[] = "/tmp/koord-full-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string path = std::string(folder) + "/cluster.db";
+  std::string folder = ::testing::TempDir() + "full-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/cluster.db";
   ::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

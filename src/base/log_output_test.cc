@@ -20,8 +20,8 @@ using ::testing::Not;
 class LogOutputTest : public ::testing::Test {
  protected:
   LogOutputTest() {
-    char pattern[] = "/tmp/koord-log-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
+    folder_ = ::testing::TempDir() + "log-XXXXXX";
+    EXPECT_TRUE(::mkdtemp(folder_.data()));
   }
   ~LogOutputTest() override {
     setup({.program = "test"});

@@ -44,7 +44,7 @@ TEST(HookServer, AMistakeIsNamedByItsField) {
 
 class HookConfigsTest : public testing::Test {
  protected:
-  HookConfigsTest() : folder_("/tmp/koord-hookconfig-" + std::to_string(::getpid())) {
+  HookConfigsTest() : folder_(testing::TempDir() + "hookconfig") {
     std::filesystem::remove_all(folder_);
   }
   ~HookConfigsTest() override { std::filesystem::remove_all(folder_); }

@@ -95,7 +95,7 @@ class FakeRuntime {
 
 class ProxyTest : public testing::Test {
  protected:
-  ProxyTest() : folder_("/tmp/koord-proxy-" + std::to_string(::getpid())) {
+  ProxyTest() : folder_(testing::TempDir() + "proxy") {
     std::filesystem::remove_all(folder_);
     EXPECT_TRUE(makeDirs(folder_ + "/hooks"));
     runtime_ = std::make_unique<FakeRuntime>(loop_, at("runtime.sock"));

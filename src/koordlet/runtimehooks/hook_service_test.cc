@@ -256,7 +256,7 @@ void checkReflection(net::IoLoop& loop, const std::string& socket) {
 }
 
 TEST_F(RuntimeHooksTest, TheServiceAnswersOnItsSocketAndSaysSoInTheProxysFolder) {
-  const std::string folder = fmt::format("/tmp/koord-hookservice-{}", ::getpid());
+  const std::string folder = testing::TempDir() + "hookservice";
   LoopThread koordlet("koordlet");
   std::unique_ptr<HookService> service;
   koordlet.runSync([&] {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/split.h"
+#include "base/testing/test_folder.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
@@ -14,9 +15,7 @@ namespace koord::koordlet {
 namespace fs = std::filesystem;
 
 TempTree::TempTree(std::initializer_list<std::pair<std::string_view, std::string_view>> files) {
-  // Files in memory (/dev/shm) if available: a test makes thousands of small writes.
-  const fs::path parent = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : fs::temp_directory_path();
-  std::string name = (parent / "koordlet-test-XXXXXX").string();
+  std::string name = testMemoryFolder() + "/koordlet-XXXXXX";
   if (!::mkdtemp(name.data())) std::abort();
   root_ = name + "/";
   for (const auto& [path, content] : files) write(path, content);

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "api/core.h"
 #include "apiserver/http_front.h"
 #include "base/log.h"
+#include "base/testing/test_folder.h"
 #include "base/virtual_loop.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
@@ -75,9 +75,7 @@ class Backend {
  private:
   static std::string temporaryFile() {
     static int count = 0;
-    const char* const memory = "/dev/shm";
-    const std::string folder = ::access(memory, W_OK) == 0 ? memory : ::testing::TempDir();
-    return fmt::format("{}/koord-fault-{}-{}.db", folder, ::getpid(), ++count);
+    return fmt::format("{}/fault-{}.db", testMemoryFolder(), ++count);
   }
 
   VirtualLoop& loop_;

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 std::string socketIn(const std::string& name) {
-  return fmt::format("/tmp/koord-rpc-{}-{}.sock", ::getpid(), name);
+  return fmt::format("{}rpc-{}.sock", testing::TempDir(), name);
 }
 
 GrpcReply refusal(GrpcCode code, std::string message) {

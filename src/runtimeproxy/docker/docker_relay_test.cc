@@ -14,7 +14,7 @@ using testing::Not;
 // A minimal dockerd, a proxy in front of it and a client.
 class DockerRelayTest : public testing::Test {
  protected:
-  DockerRelayTest() : folder_("/tmp/koord-docker-" + std::to_string(::getpid())) {
+  DockerRelayTest() : folder_(testing::TempDir() + "docker") {
     std::filesystem::remove_all(folder_);
     EXPECT_TRUE(makeDirs(folder_ + "/hooks"));
     listen();

@@ -337,7 +337,7 @@ class NriConnectionTest : public NriTest {
   }
 
   net::IoLoop loop_;
-  std::string path_ = fmt::format("/tmp/koord-nri-{}.sock", ::getpid());
+  std::string path_ = testing::TempDir() + "nri.sock";
 };
 
 TEST_F(NriConnectionTest, AfterSoManyTriesInARowItIsLeft) {

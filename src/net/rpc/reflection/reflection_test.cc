@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <set>
 
@@ -53,7 +52,7 @@ class ReflectionTest : public testing::Test {
   }
 
   IoLoop loop_;
-  std::string path_ = fmt::format("/tmp/koord-reflection-{}.sock", ::getpid());
+  std::string path_ = testing::TempDir() + "reflection.sock";
   std::unique_ptr<GrpcServer> server_;
   std::optional<StreamClient> client_;
   std::size_t asked_ = 0;

@@ -57,7 +57,7 @@ TEST_F(KubeconfigChoiceTest, ACrashedClusterIsSaidToBeOne) {
   const auto file = write("kubeconfig", std::string("name: ") + cluster::kAdminUser);
   write("lock", "123");
   const auto error = explainFailure(chooseKubeconfig(file), refused());
-  EXPECT_THAT(error.message, HasSubstr("the cluster in it is not running"));
+  EXPECT_THAT(error.message, HasSubstr("its cluster is not running"));
   EXPECT_THAT(error.message, HasSubstr("'koordctl up --data-dir " + folder + "'"));
   // A server that rejects the request is running.
   const Error forbidden{ErrorCode::Forbidden, "nodes is forbidden"};

@@ -73,10 +73,10 @@ std::size_t questionEnd(std::string_view query) {
   return kHeader + static_cast<std::size_t>(std::max(name, 0)) + 4;
 }
 
-std::string startOf(std::string_view query, bool found, bool cut) {
+std::string startOf(std::string_view query, bool found) {
   std::string out(query.substr(0, questionEnd(query)));
   // A response with authority; recursion as desired, and available.
-  out[2] = static_cast<char>(0x84 | (cut ? 0x02 : 0) | (query[2] & 0x01));
+  out[2] = static_cast<char>(0x84 | (query[2] & 0x01));
   out[3] = static_cast<char>(0x80 | (found ? 0 : ns_r_nxdomain));
   std::fill(out.begin() + 6, out.begin() + kHeader, '\0');  // no records yet
   return out;
@@ -85,6 +85,29 @@ std::string startOf(std::string_view query, bool found, bool cut) {
 void count(std::string& message, std::size_t position, std::uint32_t records) {
   message[position] = static_cast<char>(records >> 8 & 0xff);
   message[position + 1] = static_cast<char>(records & 0xff);
+}
+
+// The size of responses that a query asks for by EDNS (RFC 6891); nullopt: it does not use EDNS.
+std::optional<std::size_t> ednsSize(std::string_view query) {
+  ns_msg message{};
+  if (::ns_initparse(bytesOf(query), static_cast<int>(query.size()), &message) != 0)
+    return std::nullopt;
+  for (int i = 0; i < ns_msg_count(message, ns_s_ar); ++i) {
+    ns_rr record{};
+    if (::ns_parserr(&message, ns_s_ar, i, &record) != 0) return std::nullopt;
+    if (ns_rr_type(record) == ns_t_opt) return ns_rr_class(record);
+  }
+  return std::nullopt;
+}
+
+// The record by which a response says that its server knows EDNS.
+std::string optRecord() {
+  std::string out(1, '\0');
+  put16(out, ns_t_opt);
+  put16(out, kUdpMost);
+  put32(out, 0);
+  put16(out, 0);
+  return out;
 }
 
 std::string soaOf(std::string_view zone) {
@@ -113,23 +136,28 @@ std::optional<Question> questionOf(std::string_view query) {
 
 std::string responseTo(std::string_view query, const Question& question, const Answer& answer,
                        std::string_view zone, std::size_t limit) {
-  std::string out = startOf(query, answer.exists, false);
+  std::string out = startOf(query, answer.exists);
   const std::string owner = ownerPointer();
+  const std::string opt = ednsSize(query) ? optRecord() : std::string();
   const auto type = static_cast<Type>(question.type);
   const auto wants = [&](Type kind) { return type == kind || type == Type::Any; };
   std::uint32_t answers = 0;
-  const auto add = [&](Type kind, std::string_view data) {
-    if (data.empty()) return;
-    putRecord(out, owner, kind, data);
-    ++answers;
+  bool cut = false;
+  const auto addFor = [&](std::string_view name, Type kind, std::string_view data) {
+    if (data.empty() || cut) return;
+    const std::size_t before = out.size();
+    putRecord(out, name, kind, data);
+    cut = out.size() + opt.size() > limit;
+    if (cut)
+      out.resize(before);
+    else
+      ++answers;
   };
+  const auto add = [&](Type kind, std::string_view data) { addFor(owner, kind, data); };
   if (!answer.alias.empty()) {
     const std::string target = wireName(answer.alias);
     add(Type::Cname, target);
-    for (const auto& data : answer.aliasRecords) {
-      putRecord(out, target, type, data);
-      ++answers;
-    }
+    for (const auto& data : answer.aliasRecords) addFor(target, type, data);
   }
   if (wants(Type::A))
     for (const auto& address : answer.addresses) add(Type::A, addressData(address));
@@ -146,12 +174,14 @@ std::string responseTo(std::string_view query, const Question& question, const A
       add(Type::Srv, data);
     }
   }
-  if (answers == 0) {
+  if (answers == 0 && !cut) {
     putRecord(out, wireName(zone), Type::Soa, soaOf(zone));
     count(out, 8, 1);
   }
   count(out, 6, answers);
-  if (out.size() > limit) return startOf(query, answer.exists, true);
+  if (cut) out[2] = static_cast<char>(out[2] | 0x02);
+  out += opt;
+  if (!opt.empty()) count(out, 10, 1);
   return out;
 }
 
@@ -183,31 +213,24 @@ std::string queryFor(std::uint16_t id, std::string_view name, std::uint16_t type
 
 std::vector<std::string> addressRecordsIn(std::string_view response, std::uint16_t type) {
   std::vector<std::string> found;
-  if (type != static_cast<std::uint16_t>(Type::A) && type != static_cast<std::uint16_t>(Type::Aaaa))
-    return found;
+  const int size = type == static_cast<std::uint16_t>(Type::A)      ? NS_INADDRSZ
+                   : type == static_cast<std::uint16_t>(Type::Aaaa) ? NS_IN6ADDRSZ
+                                                                    : 0;
+  if (size == 0) return found;
   ns_msg message{};
   if (::ns_initparse(bytesOf(response), static_cast<int>(response.size()), &message) != 0)
     return found;
   for (int i = 0; i < ns_msg_count(message, ns_s_an); ++i) {
     ns_rr record{};
     if (::ns_parserr(&message, ns_s_an, i, &record) != 0) break;
-    if (ns_rr_type(record) == type && ns_rr_class(record) == ns_c_in)
+    if (ns_rr_type(record) == type && ns_rr_class(record) == ns_c_in && ns_rr_rdlen(record) == size)
       found.emplace_back(reinterpret_cast<const char*>(ns_rr_rdata(record)), ns_rr_rdlen(record));
   }
   return found;
 }
 
 std::size_t udpLimit(std::string_view query) {
-  ns_msg message{};
-  if (::ns_initparse(bytesOf(query), static_cast<int>(query.size()), &message) != 0)
-    return kUdpDefault;
-  for (int i = 0; i < ns_msg_count(message, ns_s_ar); ++i) {
-    ns_rr record{};
-    if (::ns_parserr(&message, ns_s_ar, i, &record) != 0) return kUdpDefault;
-    if (ns_rr_type(record) == ns_t_opt)
-      return std::clamp<std::size_t>(ns_rr_class(record), kUdpDefault, kUdpMost);
-  }
-  return kUdpDefault;
+  return std::clamp(ednsSize(query).value_or(kUdpDefault), kUdpDefault, kUdpMost);
 }
 
 }  // namespace koord::net::dns

@@ -50,8 +50,8 @@ struct Answer {
 };
 
 // The response to `query`, whose question was read by questionOf. An answer without records of the
-// type says that there are none, for the zone of `zone`. A response over `limit` bytes is cut to
-// its question and says so; clients ask again by TCP.
+// type says that there are none, for the zone of `zone`. A response has the records that fit into
+// `limit` bytes, and says if there are more: clients ask again by TCP, or take those.
 std::string responseTo(std::string_view query, const Question& question, const Answer& answer,
                        std::string_view zone, std::size_t limit);
 // A response with an error: 1 malformed, 2 server failure, 4 not implemented, 5 refused. "" for a
@@ -60,8 +60,9 @@ std::string failureOf(std::string_view query, int code);
 
 // A query for a name, with recursion.
 std::string queryFor(std::uint16_t id, std::string_view name, std::uint16_t type);
-// The data of the records of a type in the answer of a response: addresses as 4 or 16 bytes. Empty
-// for other types than A and AAAA, since names in the data may be compressed.
+// The data of the records of a type in the answer of a response: addresses as 4 or 16 bytes,
+// without records of another size. Empty for other types than A and AAAA, since names in the data
+// may be compressed.
 std::vector<std::string> addressRecordsIn(std::string_view response, std::uint16_t type);
 
 // The size of a response that the sender of a query takes by UDP: 512, or as EDNS says.

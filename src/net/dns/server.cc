@@ -33,6 +33,7 @@ constexpr auto kConnectionTime = 10s;  // for one query by TCP, and between two
 
 constexpr int kMalformed = 1;
 constexpr int kServerFailure = 2;
+constexpr int kNotImplemented = 4;
 
 auto into(error_code& error) {
   return asio::redirect_error(asio::use_awaitable, error);
@@ -136,7 +137,10 @@ class Server::State {
   // The response that this server can give at once; nullopt: other servers are to be asked.
   std::optional<std::string> own(std::string_view query, std::size_t limit) const {
     const auto question = questionOf(query);
-    if (!question) return failureOf(query, kMalformed);
+    if (!question) {
+      const bool standard = query.size() < 3 || (query[2] & 0x78) == 0;
+      return failureOf(query, standard ? kMalformed : kNotImplemented);
+    }
     const auto answer = options_.answer(*question);
     if (!answer || !answer->alias.empty()) return std::nullopt;
     return responseTo(query, *question, *answer, options_.zone, limit);

@@ -32,9 +32,15 @@ std::string reverseName(const std::string& ip) {
   return fmt::format("{}.{}.{}.{}{}", bytes[3], bytes[2], bytes[1], bytes[0], kReverse);
 }
 
+// More do not fit into a message.
+constexpr std::size_t kMostOfName = 4000;
+
+// Adds a value that has this text to a name, once.
 template <class T>
-void insertOnce(std::vector<T>& values, T value) {
-  if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
+void insertOnce(std::unordered_set<std::string>& seen, const std::string& name, std::string text,
+                std::vector<T>& values, T value) {
+  if (values.size() < kMostOfName && seen.insert(name + " " + std::move(text)).second)
+    values.push_back(std::move(value));
 }
 
 // The address of "10-1-2-3.shop.pod.cluster.local"; nullopt for another name.
@@ -62,11 +68,12 @@ ServiceNames::ServiceNames(const std::vector<ServicePtr>& services,
     if (isHeadless(*service))
       headless[{service->metadata.namespace_, service->metadata.name}] = service.get();
   }
+  Seen seen;
   for (const auto& slice : slices) {
     const auto* name = api::findIn(slice->metadata.labels, std::string_view(kServiceNameLabel));
     if (!name || slice->addressType != "IPv4") continue;
     const auto service = headless.find({slice->metadata.namespace_, *name});
-    if (service != headless.end()) addEndpoints(*service->second, *slice);
+    if (service != headless.end()) addEndpoints(*service->second, *slice, seen);
   }
 }
 
@@ -94,7 +101,7 @@ void ServiceNames::add(const Service& service) {
       at(label + "." + domain).services = {{static_cast<std::uint16_t>(port.port), domain}};
 }
 
-void ServiceNames::addEndpoints(const Service& service, const EndpointSlice& slice) {
+void ServiceNames::addEndpoints(const Service& service, const EndpointSlice& slice, Seen& seen) {
   const std::string domain = domainOf(service);
   for (const auto& endpoint : slice.endpoints) {
     if (!endpoint.conditions.ready.value_or(true) || endpoint.addresses.empty()) continue;
@@ -107,13 +114,16 @@ void ServiceNames::addEndpoints(const Service& service, const EndpointSlice& sli
       std::ranges::replace(label, '.', '-');
     }
     const std::string name = label + "." + domain;
-    insertOnce(at(domain).addresses, ip);
-    insertOnce(at(name).addresses, ip);
+    insertOnce(seen, domain, ip, at(domain).addresses, ip);
+    insertOnce(seen, name, ip, at(name).addresses, ip);
     // Pods of this host share its address, which has the name of no single pod.
     if (named && !ip.starts_with("127.")) at(reverseName(ip)).pointer = name;
     for (const auto& port : slice.ports)
-      if (const auto srv = serviceLabel(port.name, port.protocol); port.port && !srv.empty())
-        insertOnce(at(srv + "." + domain).services, {static_cast<std::uint16_t>(*port.port), name});
+      if (const auto srv = serviceLabel(port.name, port.protocol); port.port && !srv.empty()) {
+        const std::string full = srv + "." + domain;
+        insertOnce(seen, full, fmt::format("{} {}", *port.port, name), at(full).services,
+                   {static_cast<std::uint16_t>(*port.port), name});
+      }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "cluster/services/proxy/rules.h"
@@ -25,8 +26,11 @@ class ServiceNames {
   std::optional<net::dns::Answer> answer(const net::dns::Question& question) const;
 
  private:
+  // What each name has already, while the names are collected.
+  using Seen = std::unordered_set<std::string>;
+
   void add(const Service& service);
-  void addEndpoints(const Service& service, const EndpointSlice& slice);
+  void addEndpoints(const Service& service, const EndpointSlice& slice, Seen& seen);
   // The answer of a name; the names above it exist from now on.
   net::dns::Answer& at(const std::string& name);
 

@@ -65,6 +65,30 @@ TEST_F(ServiceNamesTest, NamesAboveExistAndOthersDoNot) {
   EXPECT_FALSE(ask("x-1-2-3.shop.pod.cluster.local")->exists);
 }
 
+TEST(ManyNamesTest, AHundredThousandEndpointsTakeNoMinutes) {
+  const auto service = parsed<Service>(
+      "metadata: {name: big, namespace: shop}\nspec: {clusterIP: None, ports: [{name: x, port: "
+      "1}]}");
+  std::vector<SlicePtr> slices;
+  for (int i = 0; i < 100; ++i) {
+    auto slice = std::make_shared<EndpointSlice>(*parsed<EndpointSlice>(
+        "metadata: {name: s, namespace: shop, labels: {kubernetes.io/service-name: big}}\n"
+        "addressType: IPv4\nports: [{name: x, port: 1, protocol: TCP}]\n"));
+    for (int k = 0; k < 1000; ++k) {
+      Endpoint endpoint;
+      endpoint.addresses = {"10.1." + std::to_string(i) + "." + std::to_string(k % 250)};
+      endpoint.hostname = "h-" + std::to_string(i) + "-" + std::to_string(k);
+      slice->endpoints.push_back(std::move(endpoint));
+    }
+    slices.push_back(std::move(slice));
+  }
+  const ServiceNames names({service}, slices);
+  EXPECT_EQ(names.answer({"big.shop.svc.cluster.local", 1})->addresses.size(), 4000u)
+      << "more do not fit into a message";
+  EXPECT_THAT(names.answer({"h-99-999.big.shop.svc.cluster.local", 1})->addresses,
+              ElementsAre("10.1.99.249"));
+}
+
 TEST(ResolverConfigTest, PoliciesOfPods) {
   const std::string host = "# here\nnameserver 192.0.2.1\nsearch example.com\noptions rotate\n";
   const auto text = [&](PodDns dns) { return resolvConfOf(dns, "shop", host, "10.96.0.10"); };

@@ -11,6 +11,10 @@ namespace koord::cluster {
 namespace {
 constexpr std::size_t kMostQueued = 8 << 20;
 constexpr std::size_t kMostError = 4 << 10;
+constexpr const char* kCut = "\nkoordctl: the log ends here, since its reader is too slow\n";
+constexpr Duration kAnswerLimit = std::chrono::seconds(30);
+// A reader is asked this often whether its client is still there.
+constexpr Duration kPatience = std::chrono::seconds(1);
 }  // namespace
 
 Result<std::string> remoteLogUrl(const api::Node& node, const api::ObjectKey& pod,
@@ -38,6 +42,8 @@ RemoteLog::RemoteLog(net::HttpTransport& http, Executor& executor, std::string u
   net::HttpRequest request;
   request.url = url_;
   request.tls = std::move(tls);
+  request.timeout = {};  // a log that is followed has no end
+  request.http2 = false;
   stream_ = http.stream(executor, std::move(request),
                         {.onHead =
                              [this](net::HttpResponse head) {
@@ -49,7 +55,10 @@ RemoteLog::RemoteLog(net::HttpTransport& http, Executor& executor, std::string u
                                queued_ += piece.size();
                                pieces_.push_back(std::move(piece));
                                // The node must not fill the memory of the API server.
-                               if (queued_ > kMostQueued) closed_ = true;
+                               if (queued_ > kMostQueued) {
+                                 pieces_.emplace_back(kCut);
+                                 end();
+                               }
                                wake();
                              },
                          .onClosed =
@@ -60,22 +69,37 @@ RemoteLog::RemoteLog(net::HttpTransport& http, Executor& executor, std::string u
                              }});
 }
 
+// Also inside of a callback of the stream, which its owner may destroy there.
+void RemoteLog::end() {
+  closed_ = true;
+  stream_.reset();
+}
+
 void RemoteLog::wake() {
-  if (closed_ && queued_ > kMostQueued) stream_.reset();
   if (waiter_) std::exchange(waiter_, std::nullopt)->complete(true);
 }
 
-Task<void> RemoteLog::arrival() {
-  auto [future, completer] = Future<bool>::make(executor_);
-  waiter_ = std::move(completer);
-  auto waiting = std::move(future);
+Task<void> RemoteLog::arrival(Duration limit) {
+  auto ends = Future<bool>::make(executor_);
+  const Completer<bool> completer = ends.second;
+  waiter_ = completer;
+  const TimerId timer = executor_.runAfter(limit, [completer] { completer.complete(false); });
+  auto waiting = std::move(ends.first);
   co_await waiting;
+  executor_.cancel(timer);
 }
 
 Task<Result<>> RemoteLog::opened() {
-  while (!head_ && !closed_) {
-    auto waiting = arrival();
+  const SteadyTime limit = executor_.steadyNow() + kAnswerLimit;
+  while (!head_ && !closed_ && executor_.steadyNow() < limit) {
+    auto waiting = arrival(limit - executor_.steadyNow());
     co_await waiting;
+  }
+  if (!head_ && !closed_) {
+    end();
+    co_return fail(ErrorCode::Unavailable,
+                   fmt::format("{}: no answer within {} s", url_,
+                               std::chrono::ceil<std::chrono::seconds>(kAnswerLimit).count()));
   }
   if (!head_)
     co_return fail(ErrorCode::Unavailable,
@@ -85,7 +109,7 @@ Task<Result<>> RemoteLog::opened() {
   while (text.size() < kMostError) {
     auto reading = next();
     auto piece = co_await reading;
-    if (!piece) break;
+    if (!piece || executor_.steadyNow() >= limit) break;
     text += *piece;
   }
   while (text.ends_with('\n')) text.pop_back();
@@ -95,14 +119,15 @@ Task<Result<>> RemoteLog::opened() {
 }
 
 Task<std::optional<std::string>> RemoteLog::next() {
-  while (pieces_.empty() && !closed_) {
-    auto waiting = arrival();
+  if (pieces_.empty() && !closed_) {
+    auto waiting = arrival(kPatience);
     co_await waiting;
   }
-  if (pieces_.empty()) co_return std::nullopt;
+  if (pieces_.empty() && closed_) co_return std::nullopt;
+  if (pieces_.empty()) co_return std::string();
   std::string piece = std::move(pieces_.front());
   pieces_.pop_front();
-  queued_ -= piece.size();
+  queued_ -= std::min(queued_, piece.size());
   co_return piece;
 }
 

@@ -25,14 +25,16 @@ class RemoteLog {
   RemoteLog(net::HttpTransport& http, Executor& executor, std::string url,
             std::shared_ptr<const net::TlsConfig> tls);
 
-  // The answer's status: an error has kubelet's words.
+  // The answer's status: an error has kubelet's words. Waits for at most 30 s.
   Task<Result<>> opened();
-  // The next piece; nullopt at the end, and when the client is too slow for what arrives.
+  // The next piece, or "" if nothing arrives for a second, so that the caller can look after its
+  // client; nullopt at the end. If the client is too slow for what arrives, the last piece says so.
   Task<std::optional<std::string>> next();
 
  private:
   void wake();
-  Task<void> arrival();
+  void end();
+  Task<void> arrival(Duration limit);
 
   Executor& executor_;
   std::string url_;

@@ -12,7 +12,9 @@
 namespace koord::apiserver {
 namespace {
 
+// inet_pton would read the text up to a zero byte.
 bool isAddress(const std::string& text, int family) {
+  if (text.find('\0') != std::string::npos) return false;
   in6_addr place{};
   return inet_pton(family, text.c_str(), &place) == 1;
 }

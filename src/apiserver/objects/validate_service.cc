@@ -16,6 +16,7 @@
 #include "api/names.h"
 #include "apiserver/objects/checks.h"
 #include "apiserver/objects/edit.h"
+#include "apiserver/objects/formats.h"
 #include "apiserver/objects/service_fields.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/objects/validate_kinds.h"
@@ -154,6 +155,7 @@ class ServiceCheck {
     else if (!addresses.empty() && addresses[0] != json::string_view(first))
       errors_.invalid("spec.clusterIPs", json::value(addresses),
                       "first value must match `clusterIP`");
+    int four = 0;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
       if (!addresses[i].is_string()) continue;
       const std::string_view address = addresses[i].get_string();
@@ -163,8 +165,20 @@ class ServiceCheck {
                           "'None' must be the first and only value");
         continue;
       }
-      validateAddress(address, fmt::format("spec.clusterIPs[{}]", i), errors_);
+      const auto path = fmt::format("spec.clusterIPs[{}]", i);
+      if (!validateAddress(address, path, errors_)) continue;
+      if (hasFormat(address, "ipv4"))
+        ++four;
+      else
+        errors_.invalid(path, json::value(addresses), "IPv6 is not configured on this cluster");
     }
+    if (addresses.size() == 2 && textAt(spec_, "ipFamilyPolicy") == "SingleStack")
+      errors_.invalid("spec.ipFamilyPolicy", "SingleStack",
+                      "must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs "
+                      "are specified");
+    if (four > 1)
+      errors_.invalid("spec.clusterIPs", json::value(addresses),
+                      "may specify no more than one IP for each IP family");
     if (addresses.size() > 2)
       errors_.invalid("spec.clusterIPs", json::value(addresses), "may only hold up to 2 values");
     checkFamilies();

@@ -1,6 +1,9 @@
 #include "apiserver/server/service_addresses.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+
+#include <optional>
 
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/service_fields.h"
@@ -10,7 +13,27 @@ namespace {
 
 constexpr std::int64_t kFirstPort = 30000;
 constexpr std::int64_t kPorts = 2768;
+// Services that do not name a port get one above these, so that the first ones, which manifests
+// like to name, stay free: ServiceNodePortStaticSubrange of kube-apiserver.
+constexpr std::int64_t kNamedPorts = 86;
 constexpr int kAddressTries = 10'000;
+constexpr const char* kRange = "10.96.0.0/12";
+constexpr std::uint32_t kNetwork = 10U << 24 | 96U << 16;
+constexpr std::uint32_t kHosts = 0x000fffff;
+
+// nullopt for a text that is not an IPv4 address.
+std::optional<std::uint32_t> ipv4(const std::string& text) {
+  in_addr address{};
+  if (text.find('\0') != std::string::npos || ::inet_pton(AF_INET, text.c_str(), &address) != 1)
+    return std::nullopt;
+  return ntohl(address.s_addr);
+}
+
+// Returns true for an address of the range, without that of the network and its broadcast address.
+bool isInRange(std::uint32_t address) {
+  const auto host = address & kHosts;
+  return (address & ~kHosts) == kNetwork && host != 0 && host != kHosts;
+}
 
 std::vector<std::string> namesOf(const json::value& service) {
   std::vector<std::string> out;
@@ -59,6 +82,10 @@ class ServiceAddresses::AddressAllocation {
       if (const auto it = map->find(name); it != map->end() && it->second != key_) return true;
     return false;
   }
+  bool owns(const std::string& name) const {
+    const auto it = all_.owners_.find(name);
+    return it != all_.owners_.end() && it->second == key_;
+  }
   void keep(const std::string& name) {
     if (all_.held_.emplace(name, key_).second) hold_.names_.push_back(name);
   }
@@ -85,6 +112,14 @@ class ServiceAddresses::AddressAllocation {
       keep(address);
     } else if (const std::string address(textAt(service_, "spec", "clusterIP"));
                address != "None") {
+      // Another address belongs to another host or to this one. Malformed ones are reported by
+      // validation.
+      const auto number = ipv4(address);
+      if (number && !isInRange(*number) && !owns(address))
+        return refused("spec.clusterIPs", json::value(json::array{json::string(address)}),
+                       fmt::format("failed to allocate IP {0}: the provided IP ({0}) is not in the "
+                                   "valid range. The range of valid IPs is {1}",
+                                   address, kRange));
       if (taken(address))
         return refused(
             "spec.clusterIPs", json::value(json::array{json::string(address)}),
@@ -150,9 +185,11 @@ class ServiceAddresses::AddressAllocation {
 
   // Returns 0 if none is free.
   std::int64_t freePort() {
-    const auto start = static_cast<std::int64_t>(random_.below(kPorts));
+    constexpr std::int64_t kOthers = kPorts - kNamedPorts;
+    const auto start = static_cast<std::int64_t>(random_.below(kOthers));
     for (std::int64_t i = 0; i < kPorts; ++i) {
-      const auto number = kFirstPort + (start + i) % kPorts;
+      const auto number =
+          kFirstPort + (i < kOthers ? kNamedPorts + (start + i) % kOthers : i - kOthers);
       const auto name = std::to_string(number);
       if (taken(name) || all_.held_.contains(name)) continue;
       if (const auto own = all_.owners_.find(name); own != all_.owners_.end()) continue;

@@ -31,7 +31,7 @@ TEST_F(ServiceTest, portsOfNodesAreGivenAndUnique) {
   const auto one = make("one", R"({"type":"NodePort","ports":[{"name":"a","port":80},
       {"name":"b","port":80,"protocol":"UDP"},{"name":"c","port":81}]})");
   ASSERT_EQ(one.status, 201) << one.message();
-  EXPECT_GE(nodePort(one), 30000);
+  EXPECT_GE(nodePort(one), 30086) << "lower ports are for services that name them";
   EXPECT_LE(nodePort(one), 32767);
   EXPECT_EQ(nodePort(one, 1), nodePort(one)) << "one port of both protocols";
   EXPECT_NE(nodePort(one, 2), nodePort(one));
@@ -147,6 +147,19 @@ TEST_F(ServiceTest, wrongFieldsAreRefusedInTheWordsOfKubernetes) {
       {R"({"clusterIP":"10.96.0.300","ports":[{"port":80}]})",
        "spec.clusterIPs[0]: Invalid value: \"10.96.0.300\": must be a valid IP address, (e.g. "
        "10.9.8.7 or 2001:db8::ffff)"},
+      {R"({"clusterIP":"8.8.8.8","ports":[{"port":53}]})",
+       "spec.clusterIPs: Invalid value: [\"8.8.8.8\"]: failed to allocate IP 8.8.8.8: the provided "
+       "IP (8.8.8.8) is not in the valid range. The range of valid IPs is 10.96.0.0/12"},
+      {R"({"clusterIP":"127.0.0.1","ports":[{"port":6443}]})", "is not in the valid range"},
+      {R"({"clusterIP":"10.96.0.0","ports":[{"port":80}]})", "is not in the valid range"},
+      {R"({"clusterIP":"10.111.255.255","ports":[{"port":80}]})", "is not in the valid range"},
+      {R"({"clusterIP":"10.96.0.7\u0000","ports":[{"port":80}]})",
+       "spec.clusterIPs[0]: Invalid value"},
+      {R"({"clusterIP":"fd00::1","ports":[{"port":80}]})",
+       "spec.clusterIPs[0]: Invalid value: [\"fd00::1\"]: IPv6 is not configured on this cluster"},
+      {R"({"clusterIP":"10.96.0.7","clusterIPs":["10.96.0.7","10.96.0.8"],"ports":[{"port":80}]})",
+       "spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or "
+       "'PreferDualStack' when multiple cluster IPs are specified"},
       {R"({"externalIPs":["127.0.0.1"],"ports":[{"port":80}]})",
        "spec.externalIPs[0]: Invalid value: \"127.0.0.1\": may not be in the loopback range "
        "(127.0.0.0/8, ::1/128)"},
@@ -184,6 +197,8 @@ TEST_F(ServiceTest, endpointsAndSlicesAreCheckedToo) {
   };
   EXPECT_THAT(slice(R"("endpoints":[{"addresses":["ten"]}])"),
               HasSubstr("endpoints[0].addresses[0]: Invalid value: \"ten\": must be a valid IPv4"));
+  EXPECT_THAT(slice(R"("endpoints":[{"addresses":["10.0.0.1\u0000"]}])"),
+              HasSubstr("must be a valid IPv4"));
   EXPECT_THAT(
       slice(R"("endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1,"protocol":"X"}])"),
       HasSubstr("ports[0].protocol: Unsupported value: \"X\""));

@@ -50,10 +50,23 @@ std::vector<EndpointPort> portsOf(const services::Service& service, const api::P
   return ports;
 }
 
-// Stays the same while other fields of the endpoint change.
+bool isIpv6(std::string_view address) {
+  return address.find(':') != std::string_view::npos;
+}
+
+// The pod's address in slices of IPv4; "" if it has none, as on a node that joined by IPv6.
+std::string ipv4Of(const api::Pod& pod) {
+  for (const auto& address : pod.status.podIPs)
+    if (const std::string ip(address.ip); !ip.empty() && !isIpv6(ip)) return ip;
+  const std::string ip = pod.status.podIP.str();
+  return isIpv6(ip) ? std::string() : ip;
+}
+
+// Stays the same while other fields of the endpoint change. Pods of one host share its address;
+// what users write may lack the uid.
 std::string identityOf(const Endpoint& endpoint) {
-  if (endpoint.targetRef) return endpoint.targetRef->uid;
-  return endpoint.addresses.empty() ? std::string() : *endpoint.addresses.begin();
+  return (endpoint.targetRef ? endpoint.targetRef->uid : std::string()) + "/" +
+         (endpoint.addresses.empty() ? std::string() : *endpoint.addresses.begin());
 }
 
 std::string sliceName(const services::Service& service, std::uint64_t number) {
@@ -75,16 +88,18 @@ bool samePorts(const EndpointSlice& slice, const std::vector<EndpointPort>& port
 class Slicing {
  public:
   Slicing(const services::Service& service,
-          const std::vector<std::shared_ptr<const EndpointSlice>>& existing)
-      : service_(service), existing_(existing) {
+          const std::vector<std::shared_ptr<const EndpointSlice>>& existing, const SliceKind& kind)
+      : service_(service), existing_(existing), kind_(kind), number_(kind.firstName) {
     for (const auto& slice : existing_) names_.insert(slice->metadata.name);
+    std::erase_if(existing_,
+                  [&](const auto& slice) { return slice->addressType != kind_.addressType; });
     std::ranges::sort(existing_, {}, [](const auto& slice) { return slice->metadata.name; });
   }
 
   SlicePlan run(const EndpointGroups& groups) {
     for (const auto& [ports, endpoints] : groups) place(ports, endpoints);
     // Nothing selects an address: one empty slice says that the controller has looked.
-    if (groups.empty()) place({}, {});
+    if (groups.empty() && kind_.emptyOne) place({}, {});
     for (const auto& slice : existing_)
       if (!kept_.contains(slice->metadata.name)) plan_.remove.push_back(*slice);
     return std::move(plan_);
@@ -125,7 +140,7 @@ class Slicing {
       any = true;
       EndpointSlice slice;
       slice.metadata.name = freeName();
-      slice.addressType = "IPv4";
+      slice.addressType = kind_.addressType;
       slice.ports = api::List<EndpointPort>(ports.begin(), ports.end());
       for (std::size_t i = 0; i < kMaxInSlice && next != waiting.end(); ++i, ++next)
         slice.endpoints.push_back(*next->second);
@@ -146,7 +161,8 @@ class Slicing {
   std::vector<std::shared_ptr<const EndpointSlice>> existing_;
   std::set<std::string> names_;
   std::set<std::string> kept_;
-  std::uint64_t number_ = 0;
+  const SliceKind kind_;
+  std::uint64_t number_;
   SlicePlan plan_;
 };
 
@@ -157,14 +173,15 @@ EndpointGroups endpointGroups(const services::Service& service,
                               const std::map<std::string, std::string>& hostnames) {
   EndpointGroups groups;
   for (const auto& pod : pods) {
-    if (api::isTerminal(*pod) || pod->status.podIP.empty()) continue;
+    const std::string ip = ipv4Of(*pod);
+    if (api::isTerminal(*pod) || ip.empty()) continue;
+    // Without one of the named ports a pod is an endpoint without ports.
     auto ports = portsOf(service, *pod);
-    if (ports.empty() && !service.spec.ports.empty()) continue;
     const bool terminating = bool(pod->metadata.deletionTimestamp);
-    const bool serving = isReady(*pod) || service.spec.publishNotReadyAddresses;
+    const bool serving = isReady(*pod);
     Endpoint endpoint;
-    endpoint.addresses = {pod->status.podIP.str()};
-    endpoint.conditions = {serving && (!terminating || service.spec.publishNotReadyAddresses),
+    endpoint.addresses = {ip};
+    endpoint.conditions = {service.spec.publishNotReadyAddresses || (serving && !terminating),
                            serving, terminating};
     if (const auto name = hostnames.find(pod->metadata.name); name != hostnames.end())
       endpoint.hostname = name->second;
@@ -176,12 +193,14 @@ EndpointGroups endpointGroups(const services::Service& service,
   return groups;
 }
 
-EndpointGroups endpointGroups(const services::Endpoints& endpoints) {
+EndpointGroups endpointGroups(const services::Endpoints& endpoints,
+                              const std::string& addressType) {
   EndpointGroups groups;
   for (const auto& subset : endpoints.subsets) {
     std::vector<EndpointPort> ports(subset.ports.begin(), subset.ports.end());
     for (auto& port : ports) port.protocol = services::protocolOf(port.protocol);
     const auto add = [&](const services::EndpointAddress& address, bool ready) {
+      if (isIpv6(address.ip) != (addressType == "IPv6")) return;
       Endpoint endpoint;
       endpoint.addresses = {address.ip};
       endpoint.conditions.ready = ready;
@@ -197,28 +216,43 @@ EndpointGroups endpointGroups(const services::Endpoints& endpoints) {
 }
 
 SlicePlan planSlices(const services::Service& service, const EndpointGroups& groups,
-                     const std::vector<std::shared_ptr<const EndpointSlice>>& existing) {
-  return Slicing(service, existing).run(groups);
+                     const std::vector<std::shared_ptr<const EndpointSlice>>& existing,
+                     const SliceKind& kind) {
+  return Slicing(service, existing, kind).run(groups);
 }
 
 SubsetPlan planSubsets(const services::Service& service, const EndpointGroups& groups) {
   SubsetPlan plan;
-  std::size_t count = 0;
+  const auto listed = [&](const Endpoint& endpoint) {
+    return !endpoint.conditions.terminating.value_or(false) ||
+           service.spec.publishNotReadyAddresses;
+  };
+  // A pod without any of the service's ports is in slices only.
+  const auto reachable = [&](const std::vector<EndpointPort>& ports) {
+    return !ports.empty() || service.spec.ports.empty();
+  };
+  std::size_t ready = 0;
+  for (const auto& [ports, endpoints] : groups)
+    for (const auto& endpoint : endpoints)
+      if (reachable(ports) && listed(endpoint) && endpoint.conditions.ready.value_or(true)) ++ready;
+  std::size_t readyLeft = std::min(ready, kMaxInEndpoints);
+  std::size_t othersLeft = kMaxInEndpoints - readyLeft;
   for (const auto& [ports, endpoints] : groups) {
+    if (!reachable(ports)) continue;
     services::EndpointSubset subset;
     subset.ports = api::List<EndpointPort>(ports.begin(), ports.end());
     for (const auto& endpoint : endpoints) {
-      const auto& conditions = endpoint.conditions;
-      if (conditions.terminating.value_or(false) && !service.spec.publishNotReadyAddresses)
-        continue;
-      if (count++ >= kMaxInEndpoints) {
+      if (!listed(endpoint)) continue;
+      const bool isReadyOne = endpoint.conditions.ready.value_or(true);
+      std::size_t& left = isReadyOne ? readyLeft : othersLeft;
+      if (left == 0) {
         plan.truncated = true;
-        break;
+        continue;
       }
+      --left;
       services::EndpointAddress address{*endpoint.addresses.begin(), endpoint.hostname,
                                         endpoint.nodeName, endpoint.targetRef};
-      (conditions.ready.value_or(true) ? subset.addresses : subset.notReadyAddresses)
-          .push_back(std::move(address));
+      (isReadyOne ? subset.addresses : subset.notReadyAddresses).push_back(std::move(address));
     }
     if (!subset.addresses.empty() || !subset.notReadyAddresses.empty())
       plan.subsets.push_back(std::move(subset));

@@ -19,6 +19,11 @@ constexpr const char* kSliceManager = "endpointslice-controller.k8s.io";
 constexpr const char* kMirrorManager = "endpointslicemirroring-controller.k8s.io";
 constexpr const char* kEndpointsManagedBy = "endpoints.kubernetes.io/managed-by";
 constexpr const char* kOverCapacity = "endpoints.kubernetes.io/over-capacity";
+constexpr const char* kLeader = "control-plane.alpha.kubernetes.io/leader";
+
+// Slices of pods have the names before.
+const SliceKind kMirroredIpv4{"IPv4", false, 1'000'000};
+const SliceKind kMirroredIpv6{"IPv6", false, 2'000'000};
 
 bool hasSelector(const services::Service& service) {
   return service.spec.selector && !service.spec.selector->empty() &&
@@ -45,6 +50,17 @@ json::object labelsFor(const services::Service& service) {
   labels.erase(services::kHeadlessLabel);
   if (services::isHeadless(service)) labels[services::kHeadlessLabel] = "";
   return labels;
+}
+
+// Endpoints that elect a leader change every two seconds.
+bool isMirrored(const services::Endpoints& endpoints) {
+  return labelOf(endpoints.metadata, services::kSkipMirrorLabel) != "true" &&
+         !api::findIn(endpoints.metadata.annotations, kLeader);
+}
+
+void addPlan(SlicePlan& plan, SlicePlan more) {
+  for (auto list : {&SlicePlan::create, &SlicePlan::update, &SlicePlan::remove})
+    std::ranges::move(more.*list, std::back_inserter(plan.*list));
 }
 
 bool labelsDiffer(const api::StringMap& have, const json::object& want) {
@@ -166,9 +182,14 @@ Task<Result<>> EndpointsController::syncSelected(ServicePtr service) {
       selected.push_back(pod);
   std::ranges::sort(selected, {}, [](const PodPtr& pod) { return pod->metadata.name; });
   auto groups = endpointGroups(*service, selected, *hostnames);
-  auto slicing = writeSlices(service, kSliceManager, groups);
+  auto plan = planSlices(*service, groups, slicesOf(*service, kSliceManager));
+  auto slicing = writeSlices(service, kSliceManager, std::move(plan), labelsFor(*service));
   auto sliced = co_await slicing;
   if (!sliced) co_return sliced;
+  // Of the time when it had no selector.
+  auto removing = removeSlices(slicesOf(*service, kMirrorManager));
+  auto removed = co_await removing;
+  if (!removed) co_return removed;
   auto writing = writeEndpoints(service, std::move(groups));
   co_return co_await writing;
 }
@@ -177,17 +198,28 @@ Task<Result<>> EndpointsController::syncSelected(ServicePtr service) {
 // become the user's, as upstream.
 Task<Result<>> EndpointsController::mirror(ServicePtr service) {
   const auto endpoints = endpoints_.get(api::keyOf(service->metadata));
-  const bool mirrored = endpoints && service->spec.type != "ExternalName" &&
-                        labelOf(endpoints->metadata, services::kSkipMirrorLabel) != "true";
+  const bool mirrored = endpoints && service->spec.type != "ExternalName" && isMirrored(*endpoints);
   if (mirrored) {
-    auto slicing = writeSlices(service, kMirrorManager, endpointGroups(*endpoints));
+    const auto existing = slicesOf(*service, kMirrorManager);
+    SlicePlan plan;
+    for (const auto& kind : {kMirroredIpv4, kMirroredIpv6})
+      addPlan(plan,
+              planSlices(*service, endpointGroups(*endpoints, kind.addressType), existing, kind));
+    json::object labels;
+    for (const auto& [key, value] : endpoints->metadata.labels) labels[key] = value;
+    auto slicing = writeSlices(service, kMirrorManager, std::move(plan), std::move(labels));
     auto sliced = co_await slicing;
     if (!sliced) co_return sliced;
   }
   std::vector<SlicePtr> stale = slicesOf(*service, kSliceManager);
   if (!mirrored)
     for (auto& slice : slicesOf(*service, kMirrorManager)) stale.push_back(std::move(slice));
-  for (const auto& slice : stale) {
+  auto removing = removeSlices(std::move(stale));
+  co_return co_await removing;
+}
+
+Task<Result<>> EndpointsController::removeSlices(std::vector<SlicePtr> slices) {
+  for (const auto& slice : slices) {
     auto deleting =
         kube::deleteObject(api_, services::EndpointSlice::kType, api::keyOf(slice->metadata));
     auto deleted = co_await deleting;
@@ -239,11 +271,10 @@ Task<Result<std::map<std::string, std::string>>> EndpointsController::hostnamesO
   co_return hostnames;
 }
 
+// `labels`: those of the service or its Endpoints, to which the labels of slices are added.
 Task<Result<>> EndpointsController::writeSlices(ServicePtr service, const char* manager,
-                                                EndpointGroups groups) {
+                                                SlicePlan plan, json::object labels) {
   const auto existing = slicesOf(*service, manager);
-  auto plan = planSlices(*service, groups, existing);
-  json::object labels = labelsFor(*service);
   labels[services::kServiceNameLabel] = service->metadata.name;
   labels[services::kManagedByLabel] = manager;
   const std::string& namespace_ = service->metadata.namespace_;

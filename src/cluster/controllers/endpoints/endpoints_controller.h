@@ -33,7 +33,9 @@ class EndpointsController {
   Task<Result<>> syncSelected(ServicePtr service);
   Task<Result<>> mirror(ServicePtr service);
   Task<Result<>> removeEndpoints(api::ObjectKey key);
-  Task<Result<>> writeSlices(ServicePtr service, const char* manager, EndpointGroups groups);
+  Task<Result<>> writeSlices(ServicePtr service, const char* manager, SlicePlan plan,
+                             json::object labels);
+  Task<Result<>> removeSlices(std::vector<SlicePtr> slices);
   Task<Result<>> writeEndpoints(ServicePtr service, EndpointGroups groups);
   Task<Result<std::map<std::string, std::string>>> hostnamesOf(ServicePtr service);
   std::vector<SlicePtr> slicesOf(const services::Service& service, std::string_view manager) const;

@@ -95,6 +95,74 @@ TEST_F(EndpointsTest, AServiceWithoutPodsHasAnEmptySlice) {
   EXPECT_THAT(slices()[0].endpoints, IsEmpty());
 }
 
+TEST_F(EndpointsTest, ConditionsSayWhatThePodIs) {
+  createPod("a", "10.0.0.1");
+  setReady("a", "10.0.0.1", false);
+  createService("publishNotReadyAddresses: true, ports: [{port: 80}]");
+  ASSERT_THAT(slices(), SizeIs(1));
+  const auto& endpoint = *slices()[0].endpoints.begin();
+  EXPECT_EQ(endpoint.conditions, (services::EndpointConditions{true, false, false}))
+      << "published, but it does not serve";
+}
+
+TEST_F(EndpointsTest, APodWithoutTheNamedPortIsAnEndpointWithoutPorts) {
+  createPod("a", "10.0.0.1");
+  createService("ports: [{port: 80, targetPort: other}]");
+  ASSERT_THAT(slices(), SizeIs(1));
+  EXPECT_THAT(slices()[0].ports, IsEmpty());
+  EXPECT_THAT(readyAddresses(), ElementsAre("10.0.0.1"));
+  EXPECT_THAT(cluster.get<services::Endpoints>("web")->subsets, IsEmpty());
+}
+
+TEST_F(EndpointsTest, APodWithAnIpv6AddressDoesNotStopTheOthers) {
+  createPod("a", "10.0.0.1");
+  createPod("b", "'fd00::2'");
+  createService();
+  EXPECT_THAT(readyAddresses(), ElementsAre("10.0.0.1"));
+  setReady("a", "10.0.0.1", false);
+  EXPECT_THAT(readyAddresses(), IsEmpty());
+}
+
+TEST_F(EndpointsTest, MirroredSlicesEndWhenTheServiceSelectsPods) {
+  cluster.create(
+      "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n---\n"
+      "apiVersion: v1\nkind: Endpoints\nmetadata: {name: web}\n"
+      "subsets: [{addresses: [{ip: 192.0.2.1}], ports: [{port: 8080}]}]\n");
+  cluster.loop.advance(1s);
+  createPod("a", "10.0.0.1");
+  cluster.patch<services::Service>("web", "spec: {selector: {app: web}}");
+  cluster.loop.advance(1s);
+  EXPECT_THAT(readyAddresses(), ElementsAre("10.0.0.1"));
+}
+
+TEST_F(EndpointsTest, EndpointsStayWhenTheSelectorGoes) {
+  createPod("a", "10.0.0.1");
+  createService();
+  cluster.patch<services::Service>("web", "spec: {selector: null}");
+  cluster.loop.advance(1s);
+  ASSERT_THAT(slices(), SizeIs(1));
+  EXPECT_EQ(slices()[0].metadata.labels[services::kManagedByLabel],
+            "endpointslicemirroring-controller.k8s.io");
+  EXPECT_THAT(readyAddresses(), ElementsAre("10.0.0.1"));
+}
+
+TEST_F(EndpointsTest, AllAddressesOfUsersAreMirrored) {
+  cluster.create(
+      "apiVersion: v1\nkind: Service\nmetadata: {name: web, labels: {of: service}}\n"
+      "spec: {ports: [{port: 80}]}\n---\n"
+      "apiVersion: v1\nkind: Endpoints\nmetadata: {name: web, labels: {of: endpoints}}\n"
+      "subsets: [{addresses: [{ip: 192.0.2.1, targetRef: {kind: Pod, name: a}},\n"
+      "  {ip: 192.0.2.2, targetRef: {kind: Pod, name: b}}, {ip: '2001:db8::1'}],\n"
+      "  ports: [{port: 8080}]}]\n");
+  cluster.loop.advance(1s);
+  EXPECT_THAT(readyAddresses(), ElementsAre("192.0.2.1", "192.0.2.2", "2001:db8::1"));
+  ASSERT_THAT(slices(), SizeIs(2)) << "one for each type of addresses";
+  EXPECT_EQ(slices()[0].metadata.labels["of"], "endpoints");
+  cluster.patch<services::Endpoints>(
+      "web", "metadata: {annotations: {control-plane.alpha.kubernetes.io/leader: x}}");
+  EXPECT_TRUE(cluster.until([&] { return slices().empty(); })) << "it only elects a leader";
+}
+
 TEST_F(EndpointsTest, EndpointsOfUsersAreMirrored) {
   cluster.create(
       "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n---\n"
@@ -112,6 +180,18 @@ services::Endpoint endpoint(int number) {
   out.targetRef = services::TargetRef{"Pod", "default", "p" + std::to_string(number),
                                       "uid-" + std::to_string(number)};
   return out;
+}
+
+TEST(EndpointPlanTest, TruncatedEndpointsHaveTheReadyOnes) {
+  std::vector<services::Endpoint> all;
+  for (int i = 0; i < 1500; ++i) {
+    all.push_back(endpoint(i));
+    all.back().conditions.ready = i >= 1000;
+  }
+  const auto plan = planSubsets({}, {{{}, all}});
+  EXPECT_TRUE(plan.truncated);
+  EXPECT_THAT(plan.subsets.begin()->addresses, SizeIs(500));
+  EXPECT_THAT(plan.subsets.begin()->notReadyAddresses, SizeIs(500));
 }
 
 TEST(EndpointPlanTest, SlicesHaveAtMostAHundredAndChangeLittle) {

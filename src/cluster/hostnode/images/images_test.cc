@@ -183,7 +183,10 @@ TEST(PullCredentialsTest, TheLongestEntryCounts) {
   EXPECT_EQ(user("nginx"), "hub");
   EXPECT_EQ(user("example.com/other/web"), "all");
   EXPECT_EQ(user("example.com/team/web"), "team");
+  EXPECT_EQ(user("example.com/team/web:1"), "team");
+  EXPECT_EQ(user("example.com/team:1"), "team");
   EXPECT_EQ(user("example.com/teams/web"), "all");
+  EXPECT_EQ(user("example.com:5000/web"), "") << "another registry";
   EXPECT_EQ(user("example.org/web"), "");
   EXPECT_FALSE(credentialsIn("[]", "web"));
   EXPECT_FALSE(credentialsIn(R"({"auths":{"example.com":{"auth":"!"}}})", "example.com/web"));

@@ -20,10 +20,12 @@ std::string placeOf(std::string_view entry) {
   return std::string(entry);
 }
 
-// Returns true if the entry is for the image: its registry, or a path below it.
+// Returns true if the entry is for the image: its registry, or a path below it. After the name of a
+// registry, a colon begins a port: there is another registry.
 bool covers(const std::string& place, const std::string& image) {
-  return image.starts_with(place) && image.size() > place.size() &&
-         (image[place.size()] == '/' || image[place.size()] == ':' || image[place.size()] == '@');
+  if (!image.starts_with(place) || image.size() <= place.size()) return false;
+  const char next = image[place.size()];
+  return next == '/' || (place.find('/') != std::string::npos && (next == ':' || next == '@'));
 }
 
 Result<ImageCredentials> credentialsOf(const json::value& entry) {

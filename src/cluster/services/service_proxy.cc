@@ -26,6 +26,13 @@ constexpr const char* kDnsAddress = "10.96.0.10";  // kubeadm's
 constexpr Duration kSettle = 20ms;                 // changes within it are applied together
 constexpr int kRestShare = 2;                      // after an update, rest this many times its time
 constexpr Duration kRetry = 2s;
+constexpr Duration kSyncPoll = 10ms;
+constexpr Duration kSyncLimit = 10s;
+
+bool isReal(const api::Node& node) {
+  const auto& endpoint = node.status.daemonEndpoints.kubeletEndpoint;
+  return endpoint && endpoint->Port > 0;
+}
 
 json::array dnsPorts(const char* portField, int port) {
   json::array ports;
@@ -56,12 +63,13 @@ std::vector<std::shared_ptr<const T>> allOf(const kube::Informer<T>& informer) {
 
 }  // namespace
 
-ServiceProxy::ServiceProxy(kube::Api& api, Executor& executor, Random random,
-                           ServiceProxyOptions options)
+ServiceProxy::ServiceProxy(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
+                           Random random, ServiceProxyOptions options)
     : api_(api),
       executor_(executor),
       options_(std::move(options)),
       events_(api, executor, "service-controller", random.fork()),
+      nodes_(nodes),
       services_(api, executor, {}, random.fork()),
       slices_(api, executor, {}, random.fork()) {
   const auto any = [this](const auto&) { changed(); };
@@ -73,16 +81,24 @@ ServiceProxy::ServiceProxy(kube::Api& api, Executor& executor, Random random,
 ServiceProxy::~ServiceProxy() = default;
 
 Result<std::unique_ptr<ServiceProxy>> ServiceProxy::open(kube::Api& api, Executor& executor,
+                                                         kube::Informer<api::Node>& nodes,
                                                          Random random,
                                                          ServiceProxyOptions options) {
-  auto proxy =
-      std::unique_ptr<ServiceProxy>(new ServiceProxy(api, executor, random, std::move(options)));
+  auto proxy = std::unique_ptr<ServiceProxy>(
+      new ServiceProxy(api, executor, nodes, random, std::move(options)));
   if (auto opened = proxy->openKernel(); !opened) return fail(std::move(opened.error()));
   if (auto opened = proxy->openDns(); !opened) return fail(std::move(opened.error()));
   return proxy;
 }
 
 Result<> ServiceProxy::openKernel() {
+  if (const auto hidden = hiddenNameservers(readFile("/etc/resolv.conf").value_or(""),
+                                            readFile("/proc/net/route").value_or(""));
+      !hidden.empty())
+    return fail(ErrorCode::Conflict,
+                fmt::format("the name servers of /etc/resolv.conf ({}) are in 10.96.0.0/12, whose "
+                            "addresses would belong to services",
+                            hidden));
   auto table = NftTable::open();
   if (!table) return fail(std::move(table.error()));
   table_ = *std::move(table);
@@ -120,9 +136,33 @@ Task<Result<>> ServiceProxy::start() {
   if (!published) co_return published;
   services_.onSynced([this] { changed(); });
   slices_.onSynced([this] { changed(); });
+  followNodes();
   services_.start();
   slices_.start();
+  for (Duration waited{}; waited < kSyncLimit && !(services_.synced() && slices_.synced());
+       waited += kSyncPoll) {
+    auto pause = sleepFor(executor_, kSyncPoll);
+    co_await pause;
+  }
   co_return Result<>{};
+}
+
+void ServiceProxy::followNodes() {
+  const auto one = [this](const auto& node) {
+    if (isReal(*node)) changed();
+  };
+  nodes_.addHandler({one,
+                     [this](const auto& before, const auto& now) {
+                       if (isReal(*before) != isReal(*now)) changed();
+                     },
+                     one});
+}
+
+std::set<std::string> ServiceProxy::realNodes() const {
+  std::set<std::string> names{options_.node};
+  for (const auto& node : nodes_.objects())
+    if (isReal(*node)) names.insert(node->metadata.name);
+  return names;
 }
 
 Task<Result<>> ServiceProxy::publishDns() {
@@ -198,8 +238,8 @@ Task<void> ServiceProxy::apply() {
     auto services = allOf(services_);
     const auto slices = allOf(slices_);
     names_->now = std::make_shared<const ServiceNames>(services, slices);
-    std::string text = tableText(rulesOf(services, slices, options_.node, options_.nodeIp), kTable,
-                                 kServiceDevice);
+    std::string text =
+        tableText(rulesOf(services, slices, realNodes(), options_.nodeIp), kTable, kServiceDevice);
     if (text != applied_) {
       auto writing =
           onWorker(executor_, thread_.loop(), [table = table_, text] { return table->run(text); });

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "api/admission.h"
+#include "api/core.h"
 #include "base/event_loop.h"
 #include "base/fd.h"
 #include "base/random.h"
@@ -26,18 +28,21 @@
 namespace koord::cluster::services {
 
 struct ServiceProxyOptions {
-  std::string node;  // endpoints of other nodes are simulated
+  std::string node;  // this host
   std::string nodeIp = "127.0.0.1";
 };
 
 class ServiceProxy {
  public:
-  // Fails if the kernel cannot translate addresses; the error says why.
+  // Fails if the kernel cannot translate addresses; the error says why. `nodes` must outlive it:
+  // endpoints on nodes with a kubelet's port are real, the others are simulated.
   static Result<std::unique_ptr<ServiceProxy>> open(kube::Api& api, Executor& executor,
-                                                    Random random, ServiceProxyOptions options);
+                                                    kube::Informer<api::Node>& nodes, Random random,
+                                                    ServiceProxyOptions options);
   ~ServiceProxy();
 
-  // Creates the Service kube-system/kube-dns, then follows all services. Call once.
+  // Creates the Service kube-system/kube-dns, then follows all services. Returns when they are
+  // known, so that the first containers have their variables. Call once.
   Task<Result<>> start();
 
   // The cluster IP of the DNS server; "" until start() has ended.
@@ -54,10 +59,13 @@ class ServiceProxy {
     std::atomic<std::shared_ptr<const std::string>> own{std::make_shared<const std::string>()};
   };
 
-  ServiceProxy(kube::Api& api, Executor& executor, Random random, ServiceProxyOptions options);
+  ServiceProxy(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes, Random random,
+               ServiceProxyOptions options);
   Result<> openKernel();
   Result<> openDns();
   Task<Result<>> publishDns();
+  void followNodes();
+  std::set<std::string> realNodes() const;
   void changed();
   Task<void> apply();
   Task<void> showBalancers(std::vector<ServicePtr> services);
@@ -66,6 +74,7 @@ class ServiceProxy {
   Executor& executor_;
   ServiceProxyOptions options_;
   kube::EventRecorder events_;
+  kube::Informer<api::Node>& nodes_;
   kube::Informer<Service> services_;
   kube::Informer<EndpointSlice> slices_;
   std::shared_ptr<SharedNames> names_ = std::make_shared<SharedNames>();

@@ -213,8 +213,8 @@ Result<> ClusterUp::openHost(const std::string& program) {
 
 // The host node works without services, so a failure is a note.
 void ClusterUp::openServices() {
-  auto services =
-      services::ServiceProxy::open(*api_, pausable_, random_.fork(), {actors_->host->nodeName()});
+  auto services = services::ServiceProxy::open(*api_, pausable_, actors_->nodes, random_.fork(),
+                                               {actors_->host->nodeName()});
   if (!services) {
     notes_.push_back("services are not reachable: " + services.error().message);
     return;
@@ -330,11 +330,8 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   actors_->controllers.start();
   actors_->nodes.start();
   actors_->pods.start();
-  if (actors_->services) {
-    auto serving = actors_->services->start();
-    auto served = co_await serving;
-    if (!served) log::error("services: {}", served.error().message);
-  }
+  auto serving = startServices();
+  co_await serving;
   if (actors_->host) actors_->host->node().start();
   for (const auto& component : components_) actors_->supervisor.start(component.child);
   const int simulated = simulatedNodes();
@@ -359,6 +356,16 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   }
   screen_.ready();
   if (!screen_.isQuiet()) actors_->tasks.spawn(showForever());
+}
+
+Task<void> ClusterUp::startServices() {
+  if (!actors_->services) co_return;
+  auto starting = actors_->services->start();
+  auto started = co_await starting;
+  if (started) co_return;
+  notes_.push_back("services are not reachable: " + started.error().message);
+  log::error("{}", notes_.back());
+  screen_.progress("note: " + notes_.back());
 }
 
 // The commands are printed, and stay in a file while the screen covers them.

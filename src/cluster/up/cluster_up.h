@@ -69,6 +69,7 @@ class ClusterUp {
 
   void announce();
   Task<void> bringUp(std::function<void()> onFailed);
+  Task<void> startServices();
   Task<Result<>> applyBase();
   Task<Result<>> applyWebhooks();
   Task<void> forgetLease(api::ObjectKey lease);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct AddressPort {
 };
 
 bool isIpv4(const std::string& text);
+// Returns true for an address of 10.96.0.0/12. An address elsewhere belongs to another host, or to
+// this one: a service that had it would take over connections of all programs.
+bool isClusterIp(const std::string& text);
 
 // One port of one service.
 struct ServiceRule {
@@ -37,12 +41,16 @@ struct ServiceRule {
   bool operator==(const ServiceRule&) const = default;
 };
 
-// The rules in the order of the services' names. Endpoints on nodes other than `node` are
-// simulated, nothing answers there. Ready endpoints are used; if there are none, those that still
-// serve while they terminate. An address and port of two services belongs to the first.
+// The rules in the order of the services' names. `nodes`: this host and those that joined;
+// endpoints on other nodes are simulated, nothing answers there. Ready endpoints are used; if there
+// are none, those that still serve while they terminate. An address and port of two services
+// belongs to the first.
+//
+// Packets from 127.0.0.0/8 do not leave a host, so node ports and load balancers lead to endpoints
+// on this host only; a port then has two rules.
 std::vector<ServiceRule> rulesOf(std::vector<ServicePtr> services,
-                                 const std::vector<SlicePtr>& slices, const std::string& node,
-                                 const std::string& nodeIp);
+                                 const std::vector<SlicePtr>& slices,
+                                 const std::set<std::string>& nodes, const std::string& nodeIp);
 
 // The loopback address of a service of type LoadBalancer: 127.b.c.d for the cluster IP a.b.c.d. ""
 // for other services, and for those of another class of load balancers.

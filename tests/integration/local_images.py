@@ -134,7 +134,7 @@ class ImagesTest:
     def steps(self):
         return (self.auto_takes_containerd, self.a_folder_is_loaded_at_start, self.registries_give_images,
                 self.credentials_open_registries, self.files_and_layouts_are_loaded, self.mistakes_are_named,
-                self.ends)
+                self.ends, self.a_wrong_folder_is_an_error_also_with_auto)
 
     def auto_takes_containerd(self):
         self.cluster.start()
@@ -210,6 +210,12 @@ class ImagesTest:
         run = subprocess.run([os.path.join(self.cluster.programs, "koordctl"), "image", "load", "--data-dir",
                               self.cluster.data, "x.tar"], capture_output=True, text=True, check=False)
         check(run.returncode == 1 and "no containerd" in run.stderr, run.stderr)
+
+    def a_wrong_folder_is_an_error_also_with_auto(self):
+        run = subprocess.run([os.path.join(self.cluster.programs, "koordctl"), "up", "--data-dir",
+                              os.path.join(self.folder, "other"), "--host-node=on", "--runtime=auto", "--images",
+                              "/nothing"], capture_output=True, text=True, timeout=60, check=False)
+        check(run.returncode != 0 and "--images: /nothing" in run.stderr, run.stderr)
 
 
 def main():

@@ -87,15 +87,18 @@ Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
   if (automatic && options.containerdSocket.empty()) why = missingForContainerd();
   if (automatic && why.empty()) {
     auto opened = openContainerd(executor, options);
-    if (opened) return {};
+    if (opened) return loadImages(options);
     why = opened.error().message;
-    containerdSocket_ = ownContainerd_ = "";
+    closeContainerd();
   }
-  if (automatic) note_ = "--runtime=auto: the host node uses the runtime process, because " + why;
+  if (automatic) {
+    note_ = "--runtime=auto: the host node uses the runtime process, because " + why;
+    if (!options.images.empty()) note_ += "; --images has no effect";
+  }
   if (options.runtime == "containerd") {
     auto opened = openContainerd(executor, options);
     if (!opened) return fail(ErrorCode::Invalid, "--runtime=containerd: " + opened.error().message);
-    return {};
+    return loadImages(options);
   }
   runtime_ = std::make_unique<ProcessRuntime>(
       executor, *cgroups_,
@@ -137,9 +140,21 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   const std::string names = loadedImagesFile(options.dataDir);
   if (own)
     if (auto imported = importBusybox(*own, names); !imported) return imported;
+  return {};
+}
+
+// Of a containerd that cannot be used.
+void Host::closeContainerd() {
+  runtime_.reset();
+  daemon_.reset();
+  containerdSocket_ = ownContainerd_ = imageDir_ = "";
+}
+
+Result<> Host::loadImages(const HostOptions& options) const {
   if (options.images.empty()) return {};
-  if (auto imported = importImages({containerdSocket_, names}, options.images); !imported)
-    return fail(std::move(imported.error()).within("--images"));
+  const auto loaded =
+      importImages({containerdSocket_, loadedImagesFile(options.dataDir)}, options.images);
+  if (!loaded) return fail(ErrorCode::Invalid, "--images: " + loaded.error().message);
   return {};
 }
 

@@ -73,6 +73,8 @@ class Host {
   Host(Executor& executor, HostNodeLock lock) : executor_(executor), lock_(std::move(lock)) {}
   Result<> openRuntime(Executor& executor, const HostOptions& options);
   Result<> openContainerd(Executor& executor, const HostOptions& options);
+  void closeContainerd();
+  Result<> loadImages(const HostOptions& options) const;
   Result<std::string> startProxy(const HostOptions& options, const std::string& runtime);
 
   Executor& executor_;

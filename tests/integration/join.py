@@ -102,6 +102,20 @@ def may(cluster, node, verb, *what):
     return run.stdout.strip() == "yes"
 
 
+def a_name_in_use_is_refused(cluster, node):
+    """The node of another host stays what it is."""
+    conditions = [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2126-01-01T00:00:00Z"}]
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
+        "status": {"conditions": conditions, "nodeInfo": {"machineID": "another-host"}}}))
+    invitation = invite(cluster, "--server", server_of(cluster), "laptop").stdout
+    run = subprocess.run(node.command("-"), input=invitation, capture_output=True, text=True, timeout=60, check=False)
+    check(run.returncode == 1 and "is ready on another host" in run.stderr, f"it joined: {run.stderr}")
+    there = json.loads(cluster.kubectl("get", "node", "laptop", "-o", "json"))
+    check(there["status"]["nodeInfo"]["machineID"] == "another-host", "the node was changed")
+    cluster.kubectl("delete", "node", "laptop")
+
+
 def joins(cluster, node):
     invitation = invite(cluster, "--server", server_of(cluster), "laptop")
     check(invitation.returncode == 0, invitation.stderr)
@@ -153,6 +167,7 @@ def main():
         try:
             refusals(cluster, node)
             try:
+                a_name_in_use_is_refused(cluster, node)
                 joins(cluster, node)
             except Failure as failure:
                 if "cgroups cannot be made" in str(failure) or "another koordctl" in str(failure):

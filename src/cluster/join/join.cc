@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -60,14 +61,23 @@ Result<Invitation> takeInvitation(const std::string& path, const DataDir& data) 
   return invitation;
 }
 
+// Returns true if a kubelet on another host than `here` keeps the node ready.
+bool runsElsewhere(const api::Node& node, const api::NodeSystemInfo& here) {
+  const auto ready = std::ranges::find(node.status.conditions, "Ready", &api::NodeCondition::type);
+  const auto& there = node.status.nodeInfo.machineID;
+  return ready != node.status.conditions.end() && ready->status == "True" && !there.empty() &&
+         !(there == here.machineID);
+}
+
 class Join {
  public:
   Join(EventLoop& loop, net::HttpClient& http, const JoinOptions& options, const DataDir& data)
       : loop_(loop), http_(http), options_(options), data_(data) {}
 
   Result<> open(const Invitation& invitation, const std::string& program);
-  void start();
+  void start() { tasks_->spawn(begin()); }
   Task<void> shutdown();
+  int status() const { return status_; }  // of the program's exit
   void release() {
     supervisor_.reset();
     host_.reset();
@@ -75,6 +85,7 @@ class Join {
   }
 
  private:
+  Task<void> begin();
   Task<void> reportJoined();
   void say(const std::string& line) const {
     if (!options_.quiet) std::fprintf(stderr, "koordctl: %s\n", line.c_str());
@@ -85,6 +96,7 @@ class Join {
   const JoinOptions& options_;
   const DataDir& data_;
   std::string server_;
+  int status_ = 0;
   Component koordlet_;
   std::unique_ptr<kube::HttpApi> api_;
   std::unique_ptr<Host> host_;
@@ -142,11 +154,27 @@ Result<> Join::open(const Invitation& invitation, const std::string& program) {
   return {};
 }
 
-void Join::start() {
+// Two kubelets of one node would both run its pods, and replace each other's status.
+Task<void> Join::begin() {
+  auto asking = kube::get<api::Node>(*api_, {"", host_->nodeName()});
+  const auto known = co_await asking;
+  if (known && runsElsewhere(*known, host_->machine().info)) {
+    std::fprintf(stderr,
+                 "koordctl: node %s is ready on another host: invite this one by another name, or "
+                 "stop the other one and wait until the node is not ready\n",
+                 host_->nodeName().c_str());
+    status_ = 1;
+    loop_.post([this] {
+      release();
+      loop_.post([loop = &loop_] { loop->stop(); });
+    });
+    co_return;
+  }
   say(fmt::format("node {} joins {}", host_->nodeName(), server_));
   host_->node().start();
   supervisor_->start(koordlet_.child);
-  tasks_->spawn(reportJoined());
+  auto reporting = reportJoined();
+  co_await reporting;
 }
 
 // Says when the node is registered, and why it is not after a while.
@@ -174,6 +202,7 @@ Task<void> Join::reportJoined() {
 Task<void> Join::shutdown() {
   say("leaving");
   tasks_.reset();
+  if (!host_) co_return;
   auto stopping = supervisor_->stopAll(kChildGrace);
   co_await stopping;
   auto leaving = host_->shutdown(kPodGrace);
@@ -214,7 +243,7 @@ int runJoin(const JoinOptions& options, const std::string& program) {
   if (auto opened = join.open(*invitation, program); !opened) return refuse(opened.error());
   loop.post([&] { join.start(); });
   loop.run();
-  return 0;
+  return join.status();
 }
 
 }  // namespace koord::cluster

@@ -33,8 +33,7 @@ void removeFolder(const std::string& folder) {
 int lock(const std::string& folder) {
   const int held = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (held < 0) return -1;
-  struct stat locked {
-  }, named{};
+  struct stat locked{}, named{};
   const bool mine = ::flock(held, LOCK_EX | LOCK_NB) == 0 && ::fstat(held, &locked) == 0 &&
                     ::lstat(folder.c_str(), &named) == 0 && locked.st_ino == named.st_ino;
   if (mine) return held;

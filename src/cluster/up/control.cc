@@ -15,7 +15,7 @@ namespace koord::cluster {
 
 namespace {
 
-constexpr std::chrono::milliseconds kAnswerLimit{60'000};
+constexpr std::chrono::milliseconds kControlLimit{60'000};
 
 void answer(net::Responder& responder, Result<json::value> result) {
   const net::Headers headers = {{"Content-Type", "application/json"}};
@@ -102,7 +102,7 @@ Result<json::value> askCluster(const std::string& dataDir, const std::string& me
   request.method = method;
   request.url = "http://koordctl" + path;
   request.unixSocket = socketOf(dataDir);
-  request.timeout = kAnswerLimit;
+  request.timeout = kControlLimit;
   Result<net::HttpResponse> reply;
   EventLoop loop;
   {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostQueued = 8 << 20;
 constexpr std::size_t kMostError = 4 << 10;
 constexpr const char* kCut = "\nkoordctl: the log ends here, since its reader is too slow\n";
-constexpr Duration kAnswerLimit = std::chrono::seconds(30);
+constexpr Duration kHeadLimit = std::chrono::seconds(30);
 // A reader is asked this often whether its client is still there.
 constexpr Duration kPatience = std::chrono::seconds(1);
 }  // namespace
@@ -90,7 +90,7 @@ Task<void> RemoteLog::arrival(Duration limit) {
 }
 
 Task<Result<>> RemoteLog::opened() {
-  const SteadyTime limit = executor_.steadyNow() + kAnswerLimit;
+  const SteadyTime limit = executor_.steadyNow() + kHeadLimit;
   while (!head_ && !closed_ && executor_.steadyNow() < limit) {
     auto waiting = arrival(limit - executor_.steadyNow());
     co_await waiting;
@@ -99,7 +99,7 @@ Task<Result<>> RemoteLog::opened() {
     end();
     co_return fail(ErrorCode::Unavailable,
                    fmt::format("{}: no answer within {} s", url_,
-                               std::chrono::ceil<std::chrono::seconds>(kAnswerLimit).count()));
+                               std::chrono::ceil<std::chrono::seconds>(kHeadLimit).count()));
   }
   if (!head_)
     co_return fail(ErrorCode::Unavailable,

@@ -37,7 +37,7 @@ struct SliceKind {
   std::string addressType = "IPv4";  // existing slices of another one are ignored
   bool emptyOne = true;
   // Names are made from numbers that begin here. Slices of a service that are planned apart need
-  // numbers of their own, or a new slice has the name of an existing slice.
+  // different numbers: otherwise a new slice has the name of an existing one.
   std::uint64_t firstName = 0;
 };
 SlicePlan planSlices(const services::Service& service, const EndpointGroups& groups,

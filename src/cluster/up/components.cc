@@ -115,23 +115,6 @@ void configureKoordlet(Component& component, int port, const ComponentOptions& o
   component.readyUrl = url(port, "/healthz");
 }
 
-void configureManager(Component& component, const std::vector<int>& ports,
-                      const ComponentOptions& options) {
-  auto& argv = component.child.argv;
-  argv.push_back(fmt::format("--metrics-addr=127.0.0.1:{}", ports[0]));
-  argv.push_back(fmt::format("--health-probe-addr=127.0.0.1:{}", ports[1]));
-  // The API server is local: no rate limit is needed.
-  argv.push_back("--rest-config-qps=0");
-  argv.push_back("--feature-gates=Recommender=true,EnableSyncGPUSharedResource=true");
-  // Outside of the cluster: the API server calls the webhooks by URL.
-  component.child.env = {"WEBHOOK_HOST=127.0.0.1", fmt::format("WEBHOOK_PORT={}", ports[2]),
-                         "WEBHOOK_CERT_DIR=" + options.dataDir + "/pki/webhook",
-                         "POD_NAMESPACE=koordinator-system"};
-  component.metricsUrl = url(ports[0], "/metrics");
-  component.readyUrl = url(ports[1], "/readyz");
-  component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
-}
-
 constexpr const char* kUrlsFile = "/components.json";
 
 }  // namespace

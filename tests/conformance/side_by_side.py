@@ -305,6 +305,7 @@ class Run:
         """Without what cannot be the same, names of schedulers and uids, and without what koord-scheduler adds to errors of selectors."""
         text = json.dumps(result).replace(f'"{self.scheduler.name}:', '"SCHEDULER:').replace(uid, "UID")
         text = re.sub(r" on device [\w./-]+: CEL", ": CEL", text).replace(ADVICE, "")
+        text = re.sub(r"(cannot add device|but resource pool) [\w./-]+", r"\1", text)  # of the node that was tried first
         return json.loads(re.sub(r'no such overload: [^\s",]+', "no such overload", text))
 
     def follow(self, pod, i, result):

@@ -5,7 +5,8 @@ Pools are of several kinds: plain, in several slices, partitionable, with shares
 several nodes. Devices have taints, binding conditions, and attributes of all types.
 
 Left out is what koord-scheduler does otherwise on purpose (docs/differences.md): partitions that a taint or a constraint rejects,
-distinct attributes within a request, and classes that share the name of an extended resource.
+distinct attributes within a request, classes that share the name of an extended resource, and pods with claims that request a
+resource of device plugins which a class backs, too.
 """
 
 import copy
@@ -271,7 +272,9 @@ class SliceWorld(World):
         containers = pod["spec"]["containers"] + pod["spec"].get("initContainers", [])
         for container in self.some(containers, 2) or containers[:1]:
             resources = container["resources"]
-            name = self.pick(BACKED, BACKED, "deviceclass.resource.kubernetes.io/" + self.pick(*self.device_classes)["metadata"]["name"])
+            name = "deviceclass.resource.kubernetes.io/" + self.pick(*self.device_classes)["metadata"]["name"]
+            if "resourceClaims" not in pod["spec"] and self.chance(0.7):
+                name = BACKED
             resources["requests"][name] = resources["limits"][name] = self.pick("1", "1", "2")
 
     # --- Changes.

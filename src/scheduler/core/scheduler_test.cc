@@ -321,6 +321,9 @@ TEST(Scheduler, pods_of_lower_priority_make_room_the_last_one_after_the_others) 
   EXPECT_EQ(f.nodeOf("thief"), "") << "the room was promised";
   EXPECT_THAT(f.events,
               ::testing::Contains("Preempted: Preempted by pod uid-default-p on node n1").Times(3));
+  EXPECT_THAT(f.conditions,
+              ::testing::Contains("p Unschedulable: 0/1 nodes are available: 1 Insufficient cpu."))
+      << "plugins before the one that helps are not named";
   EXPECT_THAT(f.conditions, ::testing::Contains(f.deletions[0] +
                                                 " PreemptionByScheduler: default-scheduler: "
                                                 "preempting to accommodate a higher priority pod"));

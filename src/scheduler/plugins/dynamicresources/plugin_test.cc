@@ -10,6 +10,7 @@ using ::testing::ElementsAre;
 using testing::gpuClaim;
 using testing::gpuClass;
 using testing::gpuSlice;
+using ::testing::HasSubstr;
 using testing::kUnresolvable;
 using testing::PodBuilder;
 using testing::podWithClaims;
@@ -78,9 +79,9 @@ TEST_F(Claims, messages_name_the_pods_own_claim) {
   for (const char* name : {"c", "d"}) fails(name, "device.");
   for (const char* name : {"e", "f"}) api.put(*gpuClaim(name, 33));
   for (const std::string name : {"a", "b", "c", "d", "e", "f"})
-    EXPECT_TRUE(world.place(world.pod(podWithClaims("p-" + name, {name})))
-                    .contains("claim default/" + name))
-        << world.place(world.pod(podWithClaims("p-" + name, {name})));
+    EXPECT_THAT(world.place(world.pod(podWithClaims("p-" + name, {name}))),
+                ::testing::AllOf(HasSubstr("running \"DynamicResources\" filter plugin: "),
+                                 HasSubstr("claim default/" + name)));
 }
 
 TEST_F(Claims, devices_are_taken_from_reserve_on_and_written_before_the_pod_is_bound) {
@@ -327,6 +328,25 @@ TEST_F(Claims, post_filter_says_that_nothing_can_be_released) {
   claim->status.reservedFor.push_back({"", "pods", "other", "uid-default-other"});
   api.put(*claim);
   EXPECT_EQ(postFilter(podWithClaims("p", {"used"})).message(), "still not schedulable");
+}
+
+// Other devices for the claim would not help: no node can serve the pod's other claim.
+TEST_F(Claims, post_filter_keeps_a_claim_for_which_alone_no_node_was_rejected) {
+  auto claim = gpuClaim("c");
+  claim->status.allocation = api::AllocationResult{};
+  api::NodeSelectorTerm term;
+  term.matchFields.push_back({"metadata.name", "In", {"n2"}});
+  claim->status.allocation->nodeSelector = api::NodeSelector{{term}};
+  api.put(*claim);
+  api.put(*gpuClaim("many", 9));
+  EXPECT_EQ(postFilter(podWithClaims("p", {"c", "many"})).message(), "still not schedulable");
+  EXPECT_TRUE(api.claims.at("c")->status.allocation);
+  // n1 is rejected for the claim alone.
+  api.put(*gpuClaim("few", 2));
+  stores.of<api::ResourceSlice>().set(gpuSlice("n2", 1));
+  EXPECT_EQ(postFilter(podWithClaims("p", {"c", "few"})).message(),
+            "deallocation of ResourceClaim completed");
+  EXPECT_FALSE(api.claims.at("c")->status.allocation);
 }
 
 TEST_F(Claims, changes_of_slices_are_seen_in_the_next_attempt) {

@@ -108,6 +108,7 @@ void Connection::allowRequest() {
 void Connection::read() {
   if (reading_ || readEnded_) return;
   if (state_ == State::Answering && buffer_.size() >= kMaxPipelined) return;
+  if (state_ == State::Answering && upgraded_ && exchange_ && exchange_->inputIsFull()) return;
   reading_ = true;
   transport_->read(shared_from_this(), asio::buffer(input_));
 }
@@ -123,6 +124,12 @@ void Connection::onRead(error_code ec, std::size_t size) {
     return;
   }
   if (state_ == State::Draining) {
+    read();
+    return;
+  }
+  if (upgraded_) {
+    allowUpgraded();
+    deliver(std::string(input_.data(), size));
     read();
     return;
   }
@@ -188,7 +195,7 @@ void Connection::dispatch() {
   head_ = message.method() == http::verb::head;
   http10_ = message.version() < 11;
   keepAlive_ = message.keep_alive();
-  begun_ = complete_ = false;
+  begun_ = complete_ = upgraded_ = false;
   exchange_ = std::make_shared<Exchange>(owner_.wakerOf(weak_from_this()));
   auto responder = std::make_shared<ExchangeResponder>(owner_.slot(), exchange_);
   responder_ = responder;
@@ -206,7 +213,7 @@ void Connection::dispatch() {
 
 void Connection::refuse(int status, std::string_view why) {
   const std::string body = fmt::format("{}\n", why);
-  head_ = keepAlive_ = http10_ = begun_ = false;
+  head_ = keepAlive_ = http10_ = begun_ = upgraded_ = false;
   complete_ = refused_ = true;
   state_ = State::Answering;
   bodySince_ = {};
@@ -226,6 +233,7 @@ void Connection::takeSteps() {
   }
   exchange->setInConnection(queue_.size());
   send();
+  if (upgraded_ && state_ == State::Answering && !complete_) read();
 }
 
 void Connection::apply(Exchange::Step step) {
@@ -242,6 +250,9 @@ void Connection::apply(Exchange::Step step) {
       addHead(step.status, step.headers, std::nullopt);
       if (readEnded_) close();
       break;
+    case Kind::Upgrade:
+      upgrade(step.headers);
+      break;
     case Kind::Chunk:
       if (bodyless_) break;
       if (chunked_) queue_.add(fmt::format("{:x}\r\n", step.bytes->size()));
@@ -256,6 +267,33 @@ void Connection::apply(Exchange::Step step) {
       close();
       break;
   }
+}
+
+void Connection::upgrade(const Headers& headers) {
+  begun_ = upgraded_ = true;
+  chunked_ = keepAlive_ = bodyless_ = false;
+  // The client may still send when the handler ends: its bytes are drained, as after a refusal.
+  refused_ = true;
+  std::string head = fmt::format("HTTP/1.1 101 Switching Protocols\r\nDate: {}\r\n", owner_.date());
+  for (const auto& header : headers)
+    if (!isServersHeader(header.name))
+      head.append(header.name).append(": ").append(cleanValue(header.value)).append("\r\n");
+  queue_.add(head + "Connection: Upgrade\r\n\r\n");
+  if (readEnded_) return close();
+  // What the client has sent after its request.
+  std::string first(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+  buffer_.clear();
+  if (!first.empty()) deliver(std::move(first));
+}
+
+void Connection::deliver(std::string bytes) {
+  if (!exchange_) return;
+  exchange_->received(bytes.size());
+  owner_.slot()->executor.post(
+      [slot = owner_.slot(), weak = responder_, bytes = std::move(bytes)]() mutable {
+        const auto responder = weak.lock();
+        if (responder && slot->active) responder->input(std::move(bytes));
+      });
 }
 
 // A length of nullopt means a streamed answer.
@@ -291,7 +329,9 @@ void Connection::send() {
   if (!queue_.empty()) {
     writing_ = true;
     if (queueSince_ == Time()) queueSince_ = owner_.now();
-    if (state_ == State::Answering) {
+    if (upgraded_) {
+      allowUpgraded();  // a reader may pause, as a pager does
+    } else if (state_ == State::Answering) {
       allow(queueSince_, owner_.options().writeTimeout, sent_);
       // Bytes that fit the kernel's buffer at once must not extend the deadline by minutes.
       deadline_ = std::min(deadline_, owner_.now() + owner_.options().writeTimeout);
@@ -303,7 +343,11 @@ void Connection::send() {
   queueSince_ = {};
   sent_ = 0;
   if (state_ != State::Answering) return;
-  deadline_ = Time::max();
+  if (upgraded_) {
+    allowUpgraded();
+  } else {
+    deadline_ = Time::max();
+  }
   if (complete_) endExchange();
 }
 

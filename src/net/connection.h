@@ -90,6 +90,8 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   void dispatch();
   void refuse(int status, std::string_view why);
   void apply(Exchange::Step step);
+  void upgrade(const Headers& headers);
+  void deliver(std::string bytes);
   void addHead(int status, const Headers& headers, std::optional<std::size_t> length);
   void send();
   void endExchange();
@@ -100,6 +102,8 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   void allow(Time start, std::chrono::milliseconds time, std::size_t bytes);
   void allowRequest();
   void endIdle();
+  // Sets the deadline of an upgraded connection after bytes have moved.
+  void allowUpgraded() { allow(owner_.options().upgradedIdleTimeout); }
 
   ConnectionOwner& owner_;
   std::unique_ptr<Transport> transport_;
@@ -133,6 +137,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   bool chunked_ = false;  // the streamed answer is sent in chunks, else it ends with the connection
   bool keepAlive_ = false;
   bool http10_ = false;
+  bool upgraded_ = false;  // the connection has another protocol and ends with it
   bool begun_ = false;     // a streamed answer has begun
   bool complete_ = false;  // all of the answer is in queue_
   bool refused_ = false;   // the request was not taken; the rest of it may still be coming

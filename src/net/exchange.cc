@@ -24,6 +24,17 @@ std::vector<Exchange::Step> Exchange::take() {
   return std::exchange(steps_, {});
 }
 
+void Exchange::consumed(std::size_t bytes) {
+  const std::int64_t size = static_cast<std::int64_t>(bytes);
+  const std::int64_t before = unread_.fetch_sub(size);
+  if (before < kMaxUnread || before - size >= kMaxUnread) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_ || std::exchange(awake_, true)) return;
+  }
+  wake_();
+}
+
 void Exchange::close() {
   std::vector<Step> dropped;  // destroyed after the lock is released
   std::lock_guard lock(mutex_);
@@ -44,7 +55,8 @@ ExchangeResponder::~ExchangeResponder() {
 void ExchangeResponder::finish(Exchange::Step step) {
   state_ = State::Done;
   exchange_->put(std::move(step));
-  // The callback may hold the last reference to this object, so it is called last.
+  // The callbacks may hold the last reference to this object, so they are destroyed last.
+  const OnInput reader = std::exchange(onInput_, nullptr);
   const Callback dropped = std::exchange(onClosed_, nullptr);
 }
 
@@ -56,6 +68,22 @@ void ExchangeResponder::begin(int status, Headers headers) {
   if (state_ != State::Fresh) return;
   state_ = State::Streaming;
   exchange_->put({Kind::Begin, status, std::move(headers), nullptr});
+}
+
+void ExchangeResponder::upgrade(Headers headers, OnInput onInput) {
+  if (state_ != State::Fresh) return;
+  state_ = State::Streaming;
+  onInput_ = std::move(onInput);
+  exchange_->put({Kind::Upgrade, 101, std::move(headers), nullptr});
+}
+
+void ExchangeResponder::input(std::string bytes) {
+  if (!onInput_) return;
+  // The callback may end the answer, which drops it.
+  auto reader = std::move(onInput_);
+  onInput_ = nullptr;
+  reader(std::move(bytes));
+  if (state_ == State::Streaming) onInput_ = std::move(reader);
 }
 
 void ExchangeResponder::write(Bytes chunk) {
@@ -86,6 +114,7 @@ void ExchangeResponder::onClosed(Callback fn) {
 void ExchangeResponder::lost() {
   if (state_ == State::Done) return;
   state_ = State::Lost;
+  const OnInput reader = std::exchange(onInput_, nullptr);
   if (auto fn = std::exchange(onClosed_, nullptr)) fn();
 }
 

@@ -5,6 +5,7 @@
 // into bytes.
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,7 +25,7 @@ struct HandlerSlot {
 class Exchange {
  public:
   struct Step {
-    enum class Kind { Respond, Begin, Chunk, End, Abort };
+    enum class Kind { Respond, Begin, Upgrade, Chunk, End, Abort };
     Kind kind;
     int status = 0;
     Headers headers;
@@ -39,17 +40,25 @@ class Exchange {
   std::size_t queuedBytes() const { return waiting_ + inConnection_; }
 
   void setAuthenticated() { authenticated_ = true; }
+  // After an upgrade: so many bytes of input have been processed.
+  void consumed(std::size_t bytes);
 
   // I/O thread's side. The steps put in since the last call.
   std::vector<Step> take();
   // The bytes of the answer that the connection has queued.
   void setInConnection(std::size_t bytes) { inConnection_ = bytes; }
   bool isAuthenticated() const { return authenticated_; }
+  // After an upgrade: so many bytes of input are on their way to the handler.
+  void received(std::size_t bytes) { unread_ += static_cast<std::int64_t>(bytes); }
+  bool inputIsFull() const { return unread_ >= kMaxUnread; }
   // The answer is complete or will never be: later steps are dropped.
   void close();
 
  private:
+  static constexpr std::int64_t kMaxUnread = 1 << 20;
+
   std::move_only_function<void()> wake_;
+  std::atomic<std::int64_t> unread_ = 0;
   std::atomic<std::size_t> waiting_ = 0;  // bytes in steps_
   std::atomic<std::size_t> inConnection_ = 0;
   std::atomic<bool> authenticated_ = false;
@@ -69,6 +78,8 @@ class ExchangeResponder final : public Responder {
   using Responder::respond;
   void respond(int status, Headers headers, Bytes body) override;
   void begin(int status, Headers headers) override;
+  void upgrade(Headers headers, OnInput onInput) override;
+  void consumed(std::size_t bytes) override { exchange_->consumed(bytes); }
   void write(Bytes chunk) override;
   void end() override;
   void authenticated() override { exchange_->setAuthenticated(); }
@@ -76,6 +87,8 @@ class ExchangeResponder final : public Responder {
   void abort() override;
   void onClosed(Callback fn) override;
 
+  // Called with the client's bytes after an upgrade.
+  void input(std::string bytes);
   // Called when the connection is lost before the answer is complete. Calls the callback of
   // onClosed.
   void lost();
@@ -89,6 +102,7 @@ class ExchangeResponder final : public Responder {
   std::shared_ptr<Exchange> exchange_;
   State state_ = State::Fresh;
   Callback onClosed_;
+  OnInput onInput_;
 };
 
 }  // namespace koord::net

@@ -14,6 +14,9 @@ class FakeResponder final : public Responder {
   bool ended = false;
   bool aborted = false;
   Callback closed;  // run by the test to lose the connection
+  OnInput input;    // after an upgrade: called by the test with the client's bytes
+  std::size_t taken = 0;
+  std::size_t queued = 0;  // set by the test: the client does not read
 
   using Responder::respond;
   void respond(int s, Headers h, Bytes b) override {
@@ -27,7 +30,12 @@ class FakeResponder final : public Responder {
   }
   void write(Bytes chunk) override { body += *chunk; }
   void end() override { ended = true; }
-  std::size_t queuedBytes() const override { return 0; }
+  void upgrade(Headers h, OnInput onInput) override {
+    begin(101, std::move(h));
+    input = std::move(onInput);
+  }
+  void consumed(std::size_t bytes) override { taken += bytes; }
+  std::size_t queuedBytes() const override { return queued; }
   void abort() override { aborted = true; }
   void onClosed(Callback fn) override { closed = std::move(fn); }
 };

@@ -32,6 +32,11 @@ bool descriptorsAreShort() {
 
 }  // namespace
 
+void Responder::upgrade(Headers, OnInput) {
+  respond(501, {{"Content-Type", "text/plain; charset=utf-8"}},
+          std::string("this connection cannot change its protocol\n"));
+}
+
 // The acceptor lives on the first I/O thread and hands connections to all of them in turn. It also
 // counts them by client; a connection over the limit waits until another one is closed.
 class HttpServer::Impl {

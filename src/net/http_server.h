@@ -81,6 +81,15 @@ class Responder {
   // too many. Connections with a verified client certificate count as authenticated without it.
   virtual void authenticated() {}
 
+  // Answers 101 Switching Protocols with these headers, which name the protocol in Upgrade, and
+  // leaves the connection to the handler: write() sends bytes unchanged, end() closes the
+  // connection after them. onInput is called on the executor with the client's bytes. The server
+  // stops reading while a megabyte of them is not consumed.
+  using OnInput = std::move_only_function<void(std::string bytes)>;
+  virtual void upgrade(Headers headers, OnInput onInput);
+  // So many bytes of input have been processed.
+  virtual void consumed(std::size_t bytes) { (void)bytes; }
+
   // Bytes passed to write() that the kernel has not taken: how far the reader is behind.
   virtual std::size_t queuedBytes() const = 0;
   // Drops the connection and the queued bytes.
@@ -124,6 +133,8 @@ struct ServerOptions {
   // From the connection, or a later request's first byte, to the end of its headers.
   std::chrono::milliseconds headerTimeout{15'000};
   std::chrono::milliseconds idleTimeout{90'000};  // between requests
+  // Of an upgraded connection: time without a byte in either direction, as kubelet allows.
+  std::chrono::milliseconds upgradedIdleTimeout{4 * 3'600'000};
   // Time for a request's body and for taking an answer, each plus the time that its bytes need at
   // the lowest rate. So three megabytes may take three minutes, but three bytes may not. An answer
   // is also given up if the client takes nothing of it for writeTimeout.

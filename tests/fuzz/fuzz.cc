@@ -37,7 +37,9 @@ constexpr std::array kTargets{
     Target{"schedulerannotations", schedulerAnnotations},
     Target{"selectors", selectors},
     Target{"time", time},
+    Target{"spdy", spdy},
     Target{"strategicpatch", strategicPatch},
+    Target{"websocket", webSocket},
     Target{"xpusmi", xpuSmi},
     Target{"yaml", yaml},
 };

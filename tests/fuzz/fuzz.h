@@ -64,8 +64,10 @@ void requests(std::string_view input);
 void runtimeHooks(std::string_view input);
 void schedulerAnnotations(std::string_view input);
 void selectors(std::string_view input);
+void spdy(std::string_view input);
 void strategicPatch(std::string_view input);
 void time(std::string_view input);
+void webSocket(std::string_view input);
 void xpuSmi(std::string_view input);
 void yaml(std::string_view input);
 

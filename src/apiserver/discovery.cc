@@ -5,6 +5,7 @@
 
 #include "apiserver/access/reviews.h"
 #include "apiserver/metricsapi/metrics_api.h"
+#include "apiserver/pod_stream.h"
 #include "base/json.h"
 
 namespace koord::apiserver {
@@ -140,6 +141,8 @@ std::vector<SubresourceInfo> subresourcesOf(const Resource& resource,
       out.push_back({name, "Binding", "", "", {"create"}});
     else if (name == "eviction")
       out.push_back({name, "Eviction", "policy", "v1", {"create"}});
+    else if (const auto options = streamOptionsKind(name); !options.empty())
+      out.push_back({name, std::string(options), "", "", {"create", "get"}});
     else if (name == "log")
       out.push_back({name, resource.kind, "", "", {"get"}});
     else if (name == "token")

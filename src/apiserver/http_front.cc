@@ -10,6 +10,7 @@
 #include "apiserver/health.h"
 #include "apiserver/metrics.h"
 #include "apiserver/openapi.h"
+#include "apiserver/pod_stream.h"
 #include "apiserver/protobuf_front.h"
 #include "apiserver/route.h"
 #include "base/ascii.h"
@@ -149,6 +150,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (auto routed = routeCall(request, *target)) {
       if (!*routed) return sendFailure(responder, std::move(routed->error()));
       (*routed)->user = *std::move(user);
+      if (options_.podStreams && isPodStream((*routed)->request))
+        return streamPod(std::move(**routed), std::move(request), audited, std::move(responder));
       return handleCall(std::move(**routed), path.ends_with("/bindings"), audited,
                         std::move(responder));
     }
@@ -181,6 +184,43 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       return;
     }
     tasks_.spawn(serve(&server_, std::move(call), audited, std::move(responder)));
+  }
+
+  // Both need the permission to create the subresource; GET, as WebSockets begin, also that to get
+  // it.
+  void streamPod(Call call, ServerRequest request, AuditEvent* audited, ResponderPtr responder) {
+    if (audited) {
+      audited->request = call.request;
+      audited->request->body.clear();
+    }
+    auto attributes = attributesOf(call, false);
+    if (!authorizeOrAnswer(attributes, audited, responder)) return;
+    attributes.verb = "create";
+    if (call.request.verb != kube::Verb::Create &&
+        !authorizeOrAnswer(attributes, audited, responder))
+      return;
+    tasks_.spawn(net::runHandler("open a stream", responder,
+                                 openStream(this, std::move(call), std::move(request), responder)));
+  }
+
+  static Task<void> openStream(Impl* self, Call call, ServerRequest request,
+                               ResponderPtr responder) {
+    const auto target = net::parseTarget(request.target);
+    const auto options = streamOptions(call.request.subresource, target->query);
+    auto admitting = self->server_.admitConnect(call, options);
+    auto admitted = co_await admitting;
+    if (!admitted) {
+      sendFailure(responder, std::move(admitted.error()), call.request);
+      co_return;
+    }
+    if (net::headerOf(request.headers, "Upgrade").empty()) {
+      sendFailure(responder, Failure(ErrorCode::BadRequest, "Upgrade request required"),
+                  call.request);
+      co_return;
+    }
+    if (*admitted != options)
+      request.target = target->path + "?" + net::encodeQuery(streamQuery(*admitted));
+    self->options_.podStreams(std::move(call.request), std::move(request), std::move(responder));
   }
 
   // All other requests: discovery, OpenAPI, metrics.

@@ -39,6 +39,12 @@ struct HttpFrontOptions {
   // Why nothing may be written now, as a failure to answer; nullopt = it may. Null: always.
   // Reviews and tokens, which are not stored, are served nevertheless.
   std::function<std::optional<Error>()> writesRefused;
+  // Answers an upgrade of pods/NAME/exec, attach or portforward of an existing pod, for which the
+  // user has the permissions, after admission. The parameters are in the target of the request.
+  // Null: such requests get 501.
+  std::function<void(kube::Request call, net::ServerRequest request,
+                     std::shared_ptr<net::Responder> responder)>
+      podStreams;
   AuditSink audit;  // null: requests are not recorded
 };
 

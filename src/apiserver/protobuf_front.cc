@@ -148,6 +148,10 @@ class ProtobufResponder final : public Responder {
     if (frames_) setType(headers, std::string(kType) + ";stream=watch");
     inner_->begin(status, std::move(headers));
   }
+  void upgrade(net::Headers headers, OnInput onInput) override {
+    inner_->upgrade(std::move(headers), std::move(onInput));
+  }
+  void consumed(std::size_t bytes) override { inner_->consumed(bytes); }
   void write(Bytes chunk) override { inner_->write(frames_ ? frameOf(*chunk) : std::move(chunk)); }
   void end() override { inner_->end(); }
   std::size_t queuedBytes() const override { return inner_->queuedBytes(); }

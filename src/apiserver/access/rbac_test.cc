@@ -393,8 +393,7 @@ TEST(BootstrapPolicyTest, whatIsMissingIsAddedAndWhatIsLeftAloneStays) {
 
 TEST_F(AccessTest, whatThisServerDoesNotHaveItSays) {
   send(kAdmin, "POST", kPods, pod("web"));
-  for (const auto* sub :
-       {"exec", "attach", "portforward", "proxy", "proxy/metrics", "ephemeralcontainers"}) {
+  for (const auto* sub : {"exec", "attach", "portforward", "proxy", "proxy/metrics"}) {
     const auto answer = send(kAdmin, "POST", std::string(kPods) + "/web/" + sub);
     EXPECT_EQ(answer.status, 501) << sub;
     EXPECT_EQ(answer.reason(), "NotImplemented");

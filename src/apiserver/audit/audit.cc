@@ -117,6 +117,11 @@ void AuditedResponder::begin(int status, net::Headers headers) {
   inner_->begin(status, std::move(headers));
 }
 
+void AuditedResponder::upgrade(net::Headers headers, OnInput onInput) {
+  event_.code = 101;
+  inner_->upgrade(std::move(headers), std::move(onInput));
+}
+
 void AuditedResponder::end() {
   inner_->end();
   complete(event_.code);

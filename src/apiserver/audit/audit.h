@@ -50,6 +50,8 @@ class AuditedResponder final : public net::Responder {
 
   void respond(int status, net::Headers headers, Bytes body) override;
   void begin(int status, net::Headers headers) override;
+  void upgrade(net::Headers headers, OnInput onInput) override;
+  void consumed(std::size_t bytes) override { inner_->consumed(bytes); }
   void write(Bytes chunk) override { inner_->write(std::move(chunk)); }
   void end() override;
   std::size_t queuedBytes() const override { return inner_->queuedBytes(); }

@@ -80,9 +80,9 @@ void setVolumeDefaults(json::object& volume) {
 }
 
 template <class Fn>
-void eachContainer(json::object& spec, Fn fn) {
-  for (const auto* list : {"initContainers", "containers"})
-    if (auto* containers = arrayAt(spec, list))
+void eachContainer(json::object& spec, Fn fn, const char* added = nullptr) {
+  for (const auto* list : {"initContainers", "containers", added})
+    if (auto* containers = list ? arrayAt(spec, list) : nullptr)
       for (auto& container : *containers)
         if (container.is_object()) fn(container.get_object());
 }
@@ -109,8 +109,9 @@ void setVolumeSourceDefaults(json::object& volume) {
 void setPodSpecDefaults(json::object& spec) {
   const auto* network = spec.if_contains("hostNetwork");
   const bool hostNetwork = network && network->is_bool() && network->get_bool();
-  eachContainer(spec,
-                [&](json::object& container) { setContainerDefaults(container, hostNetwork); });
+  eachContainer(
+      spec, [&](json::object& container) { setContainerDefaults(container, hostNetwork); },
+      "ephemeralContainers");
   if (auto* volumes = arrayAt(spec, "volumes"))
     for (auto& volume : *volumes)
       if (volume.is_object()) setVolumeDefaults(volume.get_object());

@@ -32,6 +32,7 @@
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/normalize.h"
 #include "apiserver/objects/resource_versions.h"
+#include "apiserver/objects/validate_ephemeral.h"
 #include "apiserver/objects/validate_kinds.h"
 #include "apiserver/objects/validate_limits.h"
 #include "apiserver/objects/validate_policies.h"
@@ -311,8 +312,13 @@ Outcome<> validateObject(const json::value& object, const json::value* before,
     validatePodStatusUpdate(*before, object, errors);
   } else if (resource.isCore("pods")) {
     validatePod(object, errors);
-    if (before)
+    if (!before) {
+      validateNoEphemeralContainers(object, errors);
+    } else if (subresource == "ephemeralcontainers") {
+      validateEphemeralUpdate(*before, object, errors);
+    } else {
       (subresource == "resize" ? validatePodResize : validatePodUpdate)(*before, object, errors);
+    }
   } else if (resource.group == kResourceGroup) {
     validateResourceKind(object, before, resource, subresource, errors);
   } else {

@@ -24,6 +24,7 @@
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/objects/validate_container.h"
+#include "apiserver/objects/validate_ephemeral.h"
 #include "apiserver/objects/validate_pod_claims.h"
 #include "base/quantity.h"
 
@@ -228,6 +229,16 @@ void validateOverhead(const json::value* overhead, const std::string& path, Fiel
                      member.value(), "must be greater than or equal to 0");
 }
 
+void validatePodPolicies(const json::value& spec, const std::string& path, FieldErrors& errors) {
+  oneOf(spec, path, "restartPolicy", {"Always", "OnFailure", "Never"}, errors);
+  oneOf(spec, path, "dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"},
+        errors);
+  if (const auto* deadline = find(spec, "activeDeadlineSeconds");
+      deadline && integerAt(spec, 0, "activeDeadlineSeconds") < 1)
+    errors.invalid(path + ".activeDeadlineSeconds", *deadline,
+                   "must be between 1 and 2147483647, inclusive");
+}
+
 }  // namespace
 
 void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors,
@@ -262,14 +273,15 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
         if (!name.empty() && !names.emplace(name).second) errors.duplicate(at + ".name", name);
       }
   }
+  if (const auto* added = arrayAt(spec, "ephemeralContainers"); added && !added->empty()) {
+    std::set<std::string> hostPorts;
+    for (std::size_t i = 0; i < added->size(); ++i)
+      validateContainer((*added)[i], fmt::format("{}.ephemeralContainers[{}]", path, i), places,
+                        hostPorts, errors);
+    validateEphemeralContainers(*added, path, names, errors);
+  }
   validatePodResourceClaims(spec, path, errors);
-  oneOf(spec, path, "restartPolicy", {"Always", "OnFailure", "Never"}, errors);
-  oneOf(spec, path, "dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"},
-        errors);
-  if (const auto* deadline = find(spec, "activeDeadlineSeconds");
-      deadline && integerAt(spec, 0, "activeDeadlineSeconds") < 1)
-    errors.invalid(path + ".activeDeadlineSeconds", *deadline,
-                   "must be between 1 and 2147483647, inclusive");
+  validatePodPolicies(spec, path, errors);
   if (const auto* selector = find(spec, "nodeSelector"); selector && selector->is_object())
     for (const auto& member : selector->get_object()) {
       if (const auto wrong = api::checkQualifiedName(member.key()); !wrong.empty())

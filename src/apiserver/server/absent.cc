@@ -20,7 +20,6 @@ constexpr Absent kAbsent[] = {
      "pods of the host node share its network: connect to 127.0.0.1 and the port "
      "itself"},
     {"pods", "proxy", "connect to the pod's port on the host"},
-    {"pods", "ephemeralcontainers", "create another pod on the same node"},
     {"services", "proxy", "connect to the port of one of its pods on the host"},
     {"nodes", "proxy", "query kubelet's port directly, with a client certificate of this cluster"},
 };

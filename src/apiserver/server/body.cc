@@ -105,6 +105,13 @@ json::object newPodStatus(const json::value& spec) {
   return status;
 }
 
+void keepMetadata(json::value& next, const json::value& old) {
+  const auto& before = membersOf(memberOf(old, "metadata"));
+  auto& metadata = metadataOf(next);
+  for (const auto* field : {"labels", "annotations", "finalizers", "ownerReferences"})
+    keep(metadata, before, field);
+}
+
 // A resize changes only the resources of containers and their resize policies. Validation rejects
 // added, removed or reordered containers.
 void keepAllButResources(json::value& next, const json::value& old) {
@@ -122,10 +129,16 @@ void keepAllButResources(json::value& next, const json::value& old) {
   }
   keep(spec, given, "resources");
   given = std::move(spec);
-  const auto& before = membersOf(memberOf(old, "metadata"));
-  auto& metadata = metadataOf(next);
-  for (const auto* field : {"labels", "annotations", "finalizers", "ownerReferences"})
-    keep(metadata, before, field);
+  keepMetadata(next, old);
+}
+
+// Validation rejects changed and removed ephemeral containers.
+void keepAllButEphemeralContainers(json::value& next, const json::value& old) {
+  json::object spec = membersOf(memberOf(old, "spec"));
+  auto& given = objectAt(next.get_object(), "spec");
+  keep(spec, given, "ephemeralContainers");
+  given = std::move(spec);
+  keepMetadata(next, old);
 }
 
 // Fields that an old kubelet leaves out of a status stay.
@@ -430,6 +443,8 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
   if (resource.isCore("namespaces") && subresource.empty())
     keep(objectAt(members, "spec"), membersOf(memberOf(before, "spec")), "finalizers");
   if (resource.isCore("pods") && subresource == "resize") keepAllButResources(next, old);
+  if (resource.isCore("pods") && subresource == "ephemeralcontainers")
+    keepAllButEphemeralContainers(next, old);
 
   auto& metadata = metadataOf(next);
   if (const auto uid = textOf(metadata, "uid"); !uid.empty() && uid != textOf(oldMeta, "uid"))

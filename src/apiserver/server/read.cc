@@ -253,7 +253,8 @@ Reply Server::read(const Call& call) {
   auto target = findTarget(registry_, store_, call.request);
   if (!target) return failureReply(std::move(target.error()), call.request);
   const auto& subresource = call.request.subresource;
-  if (!subresource.empty() && subresource != "status" && subresource != "resize")
+  if (!subresource.empty() && subresource != "status" && subresource != "resize" &&
+      subresource != "ephemeralcontainers")
     return failureReply(notAllowed(), call.request);
   auto outcome = call.request.verb == kube::Verb::List ? list(call, *target) : get(call, *target);
   if (!outcome) return failureReply(std::move(outcome.error()), call.request);

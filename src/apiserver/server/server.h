@@ -84,6 +84,10 @@ class Server {
   // this call returns, so the sink must not rely on having the stream.
   Outcome<std::unique_ptr<WatchStream>> watch(Call call, LineSink sink);
 
+  // Admission of a stream to a pod, whose user has the permissions: the options as webhooks have
+  // left them (pod_stream.h). NotFound: there is no such pod.
+  Task<Outcome<json::value>> admitConnect(Call call, json::value options);
+
   Executor& executor() { return executor_; }
   Registry& registry() { return registry_; }
   const Registry& registry() const { return registry_; }

@@ -199,6 +199,9 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (call.request.verb != kube::Verb::Create &&
         !authorizeOrAnswer(attributes, audited, responder))
       return;
+    if (options_.writesRefused)
+      if (auto why = options_.writesRefused())
+        return sendFailure(responder, *std::move(why), call.request);
     tasks_.spawn(net::runHandler("open a stream", responder,
                                  openStream(this, std::move(call), std::move(request), responder)));
   }

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "cluster/containerd/cri_command.h"
 #include "cluster/containerd/image_import.h"
 #include "cluster/grpc/calls_in_flight.h"
 #include "cluster/hostnode/log_files.h"
@@ -202,7 +203,8 @@ ContainerdRuntime::ContainerdRuntime(Executor& executor, Options options,
       options_(std::move(options)),
       client_(std::move(client)),
       version_(std::move(version)),
-      imageDir_(std::move(imageDir)) {}
+      imageDir_(std::move(imageDir)),
+      io_(executor) {}
 
 ContainerdRuntime::~ContainerdRuntime() = default;
 
@@ -375,9 +377,14 @@ Task<Result<std::string>> ContainerdRuntime::createContainer(ContainerConfig con
   if (values.memoryLimitBytes) resources->set_memory_limit_in_bytes(*values.memoryLimitBytes);
   auto* context = container->mutable_linux()->mutable_security_context();
   setNamespaces(*context->mutable_namespace_options(), config.sandbox);
+  if (!config.pidsOf.empty() && !config.sandbox.hostPid && !config.sandbox.sharedPid) {
+    context->mutable_namespace_options()->set_pid(cri::TARGET);
+    context->mutable_namespace_options()->set_target_id(config.pidsOf);
+  }
   setUser(*context, config.user);
   context->set_readonly_rootfs(config.readOnlyRoot);
   container->set_stdin(config.openStdin);
+  container->set_stdin_once(config.stdinOnce);
   container->set_tty(config.terminal);
   for (const auto& mount : config.mounts) addMount(*container, mount);
   auto creating = client_->call(client_->runtime(), "CreateContainer",
@@ -416,6 +423,38 @@ Task<Result<ExecResult>> ContainerdRuntime::exec(std::string id, std::vector<std
                                fmt::join(command, " "), formatDuration(seconds)));
   if (!run) co_return fail(std::move(run.error()));
   co_return ExecResult{run->exit_code(), run->stdout() + run->stderr()};
+}
+
+Task<Result<std::shared_ptr<StreamedCommand>>> ContainerdRuntime::openCommand(
+    std::string id, std::vector<std::string> command, CommandStreams streams) {
+  cri::ExecRequest request;
+  request.set_container_id(id);
+  for (const auto& word : command) request.add_cmd(word);
+  request.set_tty(streams.terminal);
+  request.set_stdin(streams.in);
+  request.set_stdout(streams.out);
+  request.set_stderr(streams.err);
+  auto asking = client_->call(client_->runtime(), "Exec", &RuntimeCalls::Exec, std::move(request));
+  auto answer = co_await asking;
+  if (!answer) co_return fail(std::move(answer.error()));
+  auto opening = openCriCommand(executor_, io_, answer->url(), streams);
+  co_return co_await opening;
+}
+
+Task<Result<std::shared_ptr<StreamedCommand>>> ContainerdRuntime::attach(std::string id,
+                                                                         CommandStreams streams) {
+  cri::AttachRequest request;
+  request.set_container_id(id);
+  request.set_tty(streams.terminal);
+  request.set_stdin(streams.in);
+  request.set_stdout(streams.out);
+  request.set_stderr(streams.err);
+  auto asking =
+      client_->call(client_->runtime(), "Attach", &RuntimeCalls::Attach, std::move(request));
+  auto answer = co_await asking;
+  if (!answer) co_return fail(std::move(answer.error()));
+  auto opening = openCriCommand(executor_, io_, answer->url(), streams);
+  co_return co_await opening;
 }
 
 Task<Result<>> ContainerdRuntime::removeContainer(std::string id) {

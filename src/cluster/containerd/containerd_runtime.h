@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cluster/hostnode/runtime.h"
+#include "cluster/streaming/stream_io.h"
 
 namespace koord::cluster {
 
@@ -29,7 +30,7 @@ class ContainerdRuntime final : public Runtime {
   std::string version() const override { return version_; }
   // The folder of the images; "" if containerd does not say.
   const std::string& imageDir() const { return imageDir_; }
-  RuntimeAbilities abilities() const override { return {.terminals = true, .images = true}; }
+  RuntimeAbilities abilities() const override { return {.images = true}; }
   bool resolvesSubPaths() const override { return false; }
   Task<Result<std::optional<ImageInfo>>> image(std::string name) override;
   Task<Result<>> pullImage(std::string name, std::vector<ImageCredentials> credentials) override;
@@ -38,6 +39,11 @@ class ContainerdRuntime final : public Runtime {
   Task<Result<>> stopContainer(std::string id, Duration grace) override;
   Task<Result<ExecResult>> exec(std::string id, std::vector<std::string> command,
                                 Duration timeout) override;
+  Task<Result<std::shared_ptr<StreamedCommand>>> openCommand(std::string id,
+                                                             std::vector<std::string> command,
+                                                             CommandStreams streams) override;
+  Task<Result<std::shared_ptr<StreamedCommand>>> attach(std::string id,
+                                                        CommandStreams streams) override;
   Task<Result<>> removeContainer(std::string id) override;
   Task<Result<>> removePod(PodRef pod) override;
   Task<Result<std::vector<RuntimeContainer>>> list() override;
@@ -65,7 +71,8 @@ class ContainerdRuntime final : public Runtime {
   std::shared_ptr<Client> client_;
   std::string version_;
   std::string imageDir_;
-  int starting_ = 0;                                // pending startContainer calls
+  StreamIo io_;       // of connections to containerd's streaming server
+  int starting_ = 0;  // pending startContainer calls
   std::map<std::string, RuntimeContainer> exited_;  // by id: exited containers do not change
 };
 

@@ -32,7 +32,13 @@ ContainerUser userOf(const HostPod& pod, const spec::Container& container) {
   return user;
 }
 
+constexpr const char* kShell = "sh";
+
 }  // namespace
+
+bool isShell(const spec::Container& container) {
+  return container.stdin_ && container.tty;
+}
 
 SandboxOptions sandboxOf(const HostPod& pod) {
   SandboxOptions options{pod.details.hostPID, pod.details.hostIPC,
@@ -65,7 +71,12 @@ ContainerConfig configOf(const HostPod& pod, const PodRef& reference,
   config.readOnlyRoot =
       details.securityContext && details.securityContext->readOnlyRootFilesystem.value_or(false);
   config.openStdin = details.stdin_;
+  config.stdinOnce = details.stdinOnce;
   config.terminal = details.tty;
+  config.pidsOf = std::move(inputs.pidsOf);
+  // Images have a command.
+  if (!inputs.hasImage && config.command.empty() && config.args.empty() && isShell(details))
+    config.command = {kShell};
   return config;
 }
 

@@ -11,7 +11,11 @@ struct ContainerInputs {
   int attempt = 0;
   std::vector<std::string> environment;
   std::vector<MountSpec> mounts;
+  std::string pidsOf;    // see ContainerConfig
+  bool hasImage = true;  // false: the runtime does not know the image's command
 };
+// A container for a user at a terminal. If no command is known, it runs a shell of the host.
+bool isShell(const spec::Container& container);
 ContainerConfig configOf(const HostPod& pod, const PodRef& reference,
                          const api::Container& container, ContainerInputs inputs);
 

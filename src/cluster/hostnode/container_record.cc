@@ -117,6 +117,8 @@ std::string encodeRecord(const ContainerRecord& record) {
                              {"mounts", mountsToJson(config.mounts)},
                              {"readOnlyRoot", config.readOnlyRoot},
                              {"openStdin", config.openStdin},
+                             {"stdinOnce", config.stdinOnce},
+                             {"terminal", config.terminal},
                              {"joinFiles", arrayOf(record.joinFiles)},
                              {"oomFile", record.oomFile}});
 }
@@ -152,6 +154,8 @@ Result<ContainerRecord> decodeContainerRecord(std::string_view text) {
   config.mounts = mountsFrom(*document);
   config.readOnlyRoot = flagAt(*document, "readOnlyRoot");
   config.openStdin = flagAt(*document, "openStdin");
+  config.stdinOnce = flagAt(*document, "stdinOnce");
+  config.terminal = flagAt(*document, "terminal");
   record.joinFiles = textsAt(*document, "joinFiles");
   record.oomFile = textAt(*document, "oomFile");
   if (config.pod.uid.empty() || config.pod.cgroup.empty())

@@ -128,6 +128,13 @@ class FakeRuntime final : public Runtime {
     co_return onExec(name, command);
   }
 
+  Task<Result<std::shared_ptr<StreamedCommand>>> openCommand(std::string, std::vector<std::string>,
+                                                             CommandStreams) override {
+    co_return fail(ErrorCode::Unavailable, "no streams here");
+  }
+  Task<Result<std::shared_ptr<StreamedCommand>>> attach(std::string, CommandStreams) override {
+    co_return fail(ErrorCode::Unavailable, "no streams here");
+  }
   Task<Result<>> removeContainer(std::string id) override {
     for (const auto& container : containers)
       if (container.id == id) {

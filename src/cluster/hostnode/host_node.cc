@@ -23,13 +23,20 @@ constexpr Duration kBusyRetry = 50ms;
 
 // The patch of a status: with zeros that readers of container statuses expect, and without old
 // members of conditions.
-json::value statusDocument(const api::PodStatus& status) {
+json::value statusDocument(const api::PodStatus& status,
+                           const std::vector<api::ContainerStatus>& ephemeral) {
   json::value document = api::encode(status);
+  if (!ephemeral.empty()) {
+    json::array statuses;
+    for (const auto& container : ephemeral) statuses.push_back(api::encode(container));
+    document.get_object()["ephemeralContainerStatuses"] = std::move(statuses);
+  }
   if (auto* conditions = find(document, "conditions"))
     for (auto& condition : conditions->get_array())
       for (const char* text : {"reason", "message"})
         if (!find(condition, text)) condition.get_object()[text] = nullptr;
-  for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
+  for (const char* list :
+       {"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"}) {
     auto* containers = find(document, list);
     if (!containers || !containers->is_array()) continue;
     for (auto& container : containers->get_array()) {
@@ -128,10 +135,6 @@ void HostNode::seen(const PodPtr& pod) {
   if (entry.pod && (entry.pod->metadata.labels != pod->metadata.labels ||
                     entry.pod->metadata.annotations != pod->metadata.annotations))
     entry.volumesDue = true;
-  const bool debugged = !pod->details.ephemeralContainers.is_null();
-  if (debugged && (!entry.pod || entry.pod->details.ephemeralContainers.is_null()))
-    events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Warning", "Failed",
-                   "Error: this node does not support ephemeral containers");
   if (entry.status && wasOverwritten(*entry.status, pod->status)) entry.reported = nullptr;
   entry.pod = pod;
   touch(pod->metadata.uid);
@@ -316,7 +319,7 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     if (due && (!next.wakeAt || *due < *next.wakeAt)) next.wakeAt = due;
   if (next.wakeAt)
     enqueueAfter(uid, std::max<Duration>(*next.wakeAt - executor_.wallNow(), 0s) + 1ms);
-  auto reporting = report(uid, pod, std::move(next.status));
+  auto reporting = report(uid, pod, std::move(next.status), std::move(next.ephemeralStatuses));
   co_return co_await reporting;
 }
 
@@ -329,7 +332,7 @@ Task<Result<>> HostNode::refuse(std::string uid, PodPtr pod, PodRefusal refusal)
   status.reason = refusal.reason;
   status.message = refusal.message;
   status.startTime = executor_.wallNow();
-  auto reporting = report(uid, pod, std::move(status));
+  auto reporting = report(uid, pod, std::move(status), {});
   co_return co_await reporting;
 }
 
@@ -386,8 +389,9 @@ Task<Result<>> HostNode::deleteFromApi(PodPtr pod) {
   co_return fail(std::move(deleted.error()));
 }
 
-Task<Result<>> HostNode::report(std::string uid, PodPtr pod, api::PodStatus status) {
-  json::value document = statusDocument(status);
+Task<Result<>> HostNode::report(std::string uid, PodPtr pod, api::PodStatus status,
+                                std::vector<api::ContainerStatus> ephemeral) {
+  json::value document = statusDocument(status, ephemeral);
   Entry& entry = entries_.at(uid);
   entry.status = std::move(status);
   if (entry.reported == document) co_return Result<>{};

@@ -77,7 +77,11 @@ class HostNode {
   // The path of a container's log: the current one or the previous one.
   Result<std::string> logPath(const api::ObjectKey& pod, const std::string& container,
                               bool previous) const;
+  // The id of a container that runs now.
+  Result<std::string> runningContainer(const api::ObjectKey& pod,
+                                       const std::string& container) const;
   bool isRunning(const api::ObjectKey& pod, const std::string& container) const;
+  bool hasEphemeralContainer(const api::ObjectKey& pod, const std::string& container) const;
   bool registered() const { return registration_.done(); }
 
  private:
@@ -142,7 +146,8 @@ class HostNode {
   Task<Result<>> refuse(std::string uid, PodPtr pod, PodRefusal refusal);
   Task<Result<>> terminatePod(std::string uid, Duration grace);
   Task<Result<>> deleteFromApi(PodPtr pod);
-  Task<Result<>> report(std::string uid, PodPtr pod, api::PodStatus status);
+  Task<Result<>> report(std::string uid, PodPtr pod, api::PodStatus status,
+                        std::vector<api::ContainerStatus> ephemeral);
   PodPlan plan(const Entry& entry) const;
 
   bool mayStart(Entry& entry, PodPlan& plan) const;

@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/time.h"
+#include "cluster/hostnode/container_config.h"
 #include "cluster/hostnode/host_node.h"
 #include "cluster/hostnode/host_node_parts.h"
 #include "cluster/hostnode/images/pull_credentials.h"
@@ -32,7 +33,8 @@ Duration pullBackoff(int failures) {
 std::optional<HostNode::StartFailure> HostNode::processFailure(const HostPod& pod,
                                                                const ContainerStart& start) {
   const auto& container = *start.container;
-  if (!container.command.empty() || !container.args.empty()) {
+  if (!container.command.empty() || !container.args.empty() ||
+      isShell(pod.container(container.name))) {
     if (start.attempt == 0)
       events_.record(containerOf(pod, container.name), "Normal", "ImageNotPulled",
                      fmt::format("Image \"{}\" is not pulled: the process runtime runs the "

@@ -47,12 +47,25 @@ Result<std::string> HostNode::logPath(const api::ObjectKey& pod, const std::stri
   return fail(ErrorCode::NotFound, fmt::format("pod \"{}\" is not on this node", pod.toString()));
 }
 
-bool HostNode::isRunning(const api::ObjectKey& pod, const std::string& container) const {
+Result<std::string> HostNode::runningContainer(const api::ObjectKey& pod,
+                                               const std::string& container) const {
   for (const auto& [uid, entry] : entries_)
     if (entry.pod && api::keyOf(entry.pod->metadata) == pod)
       for (const auto& candidate : entry.containers)
-        if (candidate.name == container && candidate.phase == Phase::Running) return true;
-  return false;
+        if (candidate.name == container && candidate.phase == Phase::Running) return candidate.id;
+  return fail(ErrorCode::NotFound,
+              fmt::format("container not found (\"{}\"): it does not run now", container));
+}
+
+bool HostNode::hasEphemeralContainer(const api::ObjectKey& pod,
+                                     const std::string& container) const {
+  const auto found = pods_.get(pod);
+  return found && std::ranges::find(found->ephemeralContainers, container, &api::Container::name) !=
+                      found->ephemeralContainers.end();
+}
+
+bool HostNode::isRunning(const api::ObjectKey& pod, const std::string& container) const {
+  return runningContainer(pod, container).has_value();
 }
 
 }  // namespace koord::cluster

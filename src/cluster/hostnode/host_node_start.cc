@@ -135,6 +135,17 @@ Task<Result<std::string>> HostNode::startContainer(std::string uid, PodPtr pod,
   if (!objects) co_return fail(std::move(objects.error()));
   ContainerInputs inputs;
   inputs.attempt = start.attempt;
+  inputs.hasImage = runtime_.abilities().images;
+  if (const auto& target = details.targetContainerName; !target.empty()) {
+    const auto& known = entries_.at(uid).containers;
+    const auto running = std::ranges::find_if(known, [&](const RuntimeContainer& container) {
+      return container.name == target && container.phase == RuntimeContainer::Phase::Running;
+    });
+    if (running == known.end())
+      co_return fail(ErrorCode::Unavailable,
+                     fmt::format("targetContainerName: container {} does not run", target));
+    inputs.pidsOf = running->id;
+  }
   Variables variables;
   if (services_.environment)
     variables = services_.environment(pod->metadata.namespace_,

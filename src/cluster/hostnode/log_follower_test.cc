@@ -11,11 +11,11 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "cluster/hostnode/container_streams.h"
 #include "cluster/hostnode/fake_cgroup_fs.h"
 #include "cluster/hostnode/fake_runtime.h"
 #include "cluster/hostnode/kubelet_server.h"
 #include "cluster/hostnode/log_files.h"
-#include "cluster/hostnode/log_pump.h"
 #include "cluster/hostnode/termination_message.h"
 #include "cluster/testing/test_cluster.h"
 #include "kube/fake_api.h"
@@ -183,12 +183,13 @@ TEST_F(LogsTest, OldPartsGo) {
 }
 
 TEST_F(LogsTest, APumpPutsTheLogAsideWhenItIsFull) {
-  LogPump pump({.bytes = 4096, .files = 3});
-  ASSERT_TRUE(pump.open(path));
+  ContainerStreams pump({}, {.bytes = 4096, .files = 3});
+  ASSERT_TRUE(pump.open(dir));
+  const std::string log = dir + "/log";
   const pid_t child = ::fork();
   if (child == 0) {
     const std::string text = lines(0, 1000);
-    const bool ok = pump.attach() && ::write(1, text.data(), text.size()) > 0;
+    const bool ok = pump.become() && ::write(1, text.data(), text.size()) > 0;
     ::_exit(ok ? 0 : 1);
   }
   pump.copyUntilEnd(child);
@@ -200,11 +201,11 @@ TEST_F(LogsTest, APumpPutsTheLogAsideWhenItIsFull) {
     // More than the pipe's capacity.
     const std::string_view files[] = {"", ".1", ".2"};
     for (const auto suffix : files)
-      if (fileSize(path + std::string(suffix)) >= 0)
-        EXPECT_LE(fileSize(path + std::string(suffix)), 4096 + 128 * 1024);
+      if (fileSize(log + std::string(suffix)) >= 0)
+        EXPECT_LE(fileSize(log + std::string(suffix)), 4096 + 128 * 1024);
   }
-  EXPECT_EQ(fileSize(rotatedLog(path, 3)), -1);
-  EXPECT_GE(fileSize(rotatedLog(path, 1)), 4096);
+  EXPECT_EQ(fileSize(rotatedLog(log, 3)), -1);
+  EXPECT_GE(fileSize(rotatedLog(log, 1)), 4096);
 }
 
 TEST_F(LogsTest, LastWordsAreTheEndOfALogOfAnySize) {

@@ -80,6 +80,7 @@ class Planner {
     const bool overdue = pastDeadline();
     const bool ready = !overdue && initialise();
     if (ready) runMain();
+    runEphemeral();
     const bool over = overdue || finished();
     if (over) stopAll();
     describe(ready, overdue, over);
@@ -135,6 +136,12 @@ class Planner {
       // The next container waits for this one's hook.
       if (running(history) && seen_.settingUp.contains(history.front()->id)) return;
     }
+  }
+
+  // Once each, also while init containers run.
+  void runEphemeral() {
+    for (const auto& container : seen_.pod->ephemeralContainers)
+      if (historyOf(seen_, container.name).empty()) start(container, 0);
   }
 
   bool willRestart(const History& history) const {
@@ -291,6 +298,10 @@ class Planner {
       status.initContainerStatuses.push_back(statusOf(container, true));
     for (const auto& container : spec_.containers)
       status.containerStatuses.push_back(statusOf(container, false));
+    for (const auto& container : seen_.pod->ephemeralContainers) {
+      plan_.ephemeralStatuses.push_back(statusOf(container, false));
+      plan_.ephemeralStatuses.back().ready = false;  // as kubelet reports it
+    }
     status.phase = phase(ready, overdue);
     status.hostIP = seen_.hostIp;
     status.podIP = seen_.hostIp;

@@ -49,6 +49,7 @@ struct PodPlan {
   // is deleted in time, so the caller keeps this.
   std::map<std::string, int> lastGoodRun;
   api::PodStatus status;
+  std::vector<api::ContainerStatus> ephemeralStatuses;
 };
 
 PodPlan planPod(const PodObservation& seen);

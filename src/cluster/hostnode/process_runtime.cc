@@ -23,6 +23,9 @@
 #include "base/log.h"
 #include "base/run_program.h"
 #include "base/time.h"
+#include "cluster/hostnode/attach_socket.h"
+#include "cluster/hostnode/attached_container.h"
+#include "cluster/hostnode/command_process.h"
 #include "cluster/hostnode/container_record.h"
 #include "cluster/hostnode/pod_cgroups.h"
 #include "cluster/hostnode/shim.h"
@@ -127,6 +130,12 @@ class ProcessRuntime::Worker {
     whole.insert(whole.end(), {kShimExec, dirOf(id)});
     whole.insert(whole.end(), command.begin(), command.end());
     return whole;
+  }
+
+  Result<Fd> connect(const std::string& id) {
+    if (!records_.contains(id) || describe(id).phase != RuntimeContainer::Phase::Running)
+      return fail(ErrorCode::NotFound, fmt::format("container {} does not run", id));
+    return connectForAttach(dirOf(id));
   }
 
   Result<> remove(const std::string& id) {
@@ -336,7 +345,8 @@ ProcessRuntime::ProcessRuntime(Executor& executor, Cgroups& cgroups, Options opt
     : executor_(executor),
       programs_(std::make_unique<Programs>()),
       worker_(std::make_unique<Worker>(cgroups, std::move(options))),
-      thread_("containers") {}
+      thread_("containers"),
+      io_(executor) {}
 
 ProcessRuntime::~ProcessRuntime() = default;
 
@@ -388,6 +398,25 @@ Task<Result<ExecResult>> ProcessRuntime::exec(std::string id, std::vector<std::s
                    fmt::format("command timed out: \"{}\" timed out after {}",
                                fmt::join(command, " "), formatDuration(timeout)));
   co_return result;
+}
+
+Task<Result<std::shared_ptr<StreamedCommand>>> ProcessRuntime::openCommand(
+    std::string id, std::vector<std::string> command, CommandStreams streams) {
+  auto looking = onWorker(executor_, thread_.loop(), [worker = worker_.get(), id, command] {
+    return worker->execCommand(id, command);
+  });
+  auto whole = co_await looking;
+  if (!whole) co_return fail(std::move(whole.error()));
+  co_return startCommandProcess(io_, *std::move(whole), streams);
+}
+
+Task<Result<std::shared_ptr<StreamedCommand>>> ProcessRuntime::attach(std::string id,
+                                                                      CommandStreams) {
+  auto connecting = onWorker(executor_, thread_.loop(),
+                             [worker = worker_.get(), id] { return worker->connect(id); });
+  auto socket = co_await connecting;
+  if (!socket) co_return fail(std::move(socket.error()));
+  co_return attachToContainer(executor_, io_, *std::move(socket));
 }
 
 Task<Result<>> ProcessRuntime::removeContainer(std::string id) {

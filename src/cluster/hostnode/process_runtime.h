@@ -12,6 +12,7 @@
 #include "base/event_loop.h"
 #include "cluster/hostnode/cgroups.h"
 #include "cluster/hostnode/runtime.h"
+#include "cluster/streaming/stream_io.h"
 
 namespace koord::cluster {
 
@@ -33,6 +34,11 @@ class ProcessRuntime final : public Runtime {
   Task<Result<>> stopContainer(std::string id, Duration grace) override;
   Task<Result<ExecResult>> exec(std::string id, std::vector<std::string> command,
                                 Duration timeout) override;
+  Task<Result<std::shared_ptr<StreamedCommand>>> openCommand(std::string id,
+                                                             std::vector<std::string> command,
+                                                             CommandStreams streams) override;
+  Task<Result<std::shared_ptr<StreamedCommand>>> attach(std::string id,
+                                                        CommandStreams streams) override;
   Task<Result<>> removeContainer(std::string id) override;
   Task<Result<>> removePod(PodRef pod) override;
   Task<Result<std::vector<RuntimeContainer>>> list() override;
@@ -45,6 +51,7 @@ class ProcessRuntime final : public Runtime {
   std::unique_ptr<Programs> programs_;
   std::unique_ptr<Worker> worker_;
   LoopThread thread_;
+  StreamIo io_;  // of commands with streams
 };
 
 }  // namespace koord::cluster

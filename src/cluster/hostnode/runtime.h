@@ -18,6 +18,7 @@
 #include "cluster/hostnode/cgroups.h"
 #include "cluster/hostnode/mounts/mount_view.h"
 #include "cluster/hostnode/podspec/refusals.h"
+#include "cluster/streaming/remote_command.h"
 
 namespace koord::cluster {
 
@@ -67,8 +68,10 @@ struct ContainerConfig {
   ContainerUser user = {};
   std::vector<MountSpec> mounts = {};
   bool readOnlyRoot = false;
-  bool openStdin = false;  // true: open and never ends; false: empty
+  bool openStdin = false;  // true: open for clients that attach; false: empty
+  bool stdinOnce = false;  // it ends with the input of the first client
   bool terminal = false;
+  std::string pidsOf = {};  // id of the container whose processes it sees; "": its own or the pod's
 };
 
 struct ExecResult {
@@ -137,6 +140,13 @@ class Runtime {
   // Timeout: it took longer and was killed. NotFound: the container does not run.
   virtual Task<Result<ExecResult>> exec(std::string id, std::vector<std::string> command,
                                         Duration timeout) = 0;
+  // Starts a command in a container with streams of a client. NotFound: the container does not run.
+  virtual Task<Result<std::shared_ptr<StreamedCommand>>> openCommand(
+      std::string id, std::vector<std::string> command, CommandStreams streams) = 0;
+  // Joins a client with the streams of a running container, from now on. `ended` completes with 0
+  // when the container has ended. NotFound: the container does not run.
+  virtual Task<Result<std::shared_ptr<StreamedCommand>>> attach(std::string id,
+                                                                CommandStreams streams) = 0;
   // Removes an exited container with its log.
   virtual Task<Result<>> removeContainer(std::string id) = 0;
   // Removes what preparePod created, after all containers. The host node removes the cgroup.

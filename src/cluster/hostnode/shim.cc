@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,7 +17,7 @@
 
 #include "base/file.h"
 #include "cluster/hostnode/container_process.h"
-#include "cluster/hostnode/log_pump.h"
+#include "cluster/hostnode/container_streams.h"
 #include "cluster/hostnode/mounts/safe_path.h"
 #include "cluster/hostnode/reserved_file.h"
 
@@ -50,14 +51,13 @@ bool awaitStart(int pipe, StartFailure& failure) {
 }
 
 [[noreturn]] void execContainerCommand(const std::string& dir, const ContainerRecord& record,
-                                       const LogPump& log, int in, pid_t shim, int pipe) {
+                                       const ContainerStreams& streams, pid_t shim, int pipe) {
   ::setsid();
   if (auto joined = joinCgroups(record); !joined) giveUp(pipe, joined.error());
   resetSignals();
   if (auto entered = enterFiles(record.config, dir + "/root"); !entered)
     giveUp(pipe, entered.error());
-  if (in < 0 || ::dup2(in, 0) < 0 || !log.attach())
-    giveUp(pipe, errnoError("standard streams", errno));
+  if (!streams.become()) giveUp(pipe, errnoError("standard streams", errno));
   // Everything else that is open, the pipe included, closes on exec.
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   if (auto become = switchUser(record.config.user); !become) giveUp(pipe, become.error());
@@ -156,21 +156,6 @@ void signalReady() {
   ::close(kShimReadyFd);
 }
 
-// Standard input: empty, or a pipe whose other end stays open in the shim and is never written to.
-struct StandardInput {
-  Fd reader;
-  Fd writer;
-  explicit StandardInput(bool open) {
-    int ends[2] = {-1, -1};
-    if (open && ::pipe2(ends, O_CLOEXEC) == 0) {
-      reader = Fd(ends[0]);
-      writer = Fd(ends[1]);
-    } else {
-      reader = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    }
-  }
-};
-
 // Held while this process lives: it shows that the container has a shim.
 bool takeLock(const std::string& dir) {
   const std::string lock = dir + "/lock";
@@ -181,6 +166,17 @@ bool takeLock(const std::string& dir) {
 int failedWith(const Error& error) {
   std::fprintf(stderr, "%s\n", error.message.c_str());
   return 1;
+}
+
+// A container whose start cannot be recorded is killed.
+bool recordStart(ReservedFile& file, pid_t child) {
+  if (auto written = file.put(encodeRecord(StartRecord{child, machineNow()})); !written) {
+    ::kill(child, SIGKILL);
+    failedWith(written.error());
+    return false;
+  }
+  signalReady();
+  return true;
 }
 
 int runContainer(const std::string& dir) {
@@ -203,28 +199,22 @@ int runContainer(const std::string& dir) {
   auto exitFile = ReservedFile::reserve(dir + "/exit.json", kExitReserve);
   if (!startFile) return failedWith(startFile.error());
   if (!exitFile) return failedWith(exitFile.error());
-  LogPump log;
+  const auto& config = record->config;
+  ContainerStreams streams({config.openStdin, config.stdinOnce, config.terminal, config.user.user});
+  if (auto opened = streams.open(dir); !opened) return failedWith(opened.error());
   int pipe[2];
-  if (!log.open(dir + "/log") || ::pipe2(pipe, O_CLOEXEC) != 0) return 1;
-  const StandardInput in(record->config.openStdin);
+  if (::pipe2(pipe, O_CLOEXEC) != 0) return failedWith(errnoError("pipe", errno));
   const pid_t shim = ::getpid();
   const pid_t child = forkCommand();
   if (child < 0) return 1;
-  if (child == 0) execContainerCommand(dir, *record, log, in.reader.get(), shim, pipe[1]);
+  if (child == 0) execContainerCommand(dir, *record, streams, shim, pipe[1]);
   ::close(pipe[1]);
 
   StartFailure failure;
   const bool started = awaitStart(pipe[0], failure);
-  if (started) {
-    const auto written = startFile->put(encodeRecord(StartRecord{child, machineNow()}));
-    if (!written) {
-      ::kill(child, SIGKILL);
-      return failedWith(written.error());
-    }
-    signalReady();
-  }
+  if (started && !recordStart(*startFile, child)) return 1;
 
-  log.copyUntilEnd(child);
+  streams.copyUntilEnd(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -237,7 +227,7 @@ int runContainer(const std::string& dir) {
       exit.message += " (the process runtime has no images: the command must be on this host)";
   }
   killLeftovers(record->joinFiles);
-  log.drain();
+  streams.drain();
   const auto written = exitFile->put(encodeRecord(exit));
   if (!written) std::fprintf(stderr, "%s\n", written.error().message.c_str());
   if (!started) signalReady();
@@ -263,9 +253,18 @@ int execInContainer(const std::string& dir, std::vector<std::string> command) {
     resetSignals();
     ready = switchUser(record->config.user);
   }
-  const Error error = ready ? execProgram(record->config, std::move(command)) : ready.error();
+  int status = 126;
+  Error error = ready ? Error{} : ready.error();
+  if (ready) {
+    auto& env = record->config.env;
+    const auto isTerm = [](const std::string& variable) { return variable.starts_with("TERM="); };
+    if (::isatty(0) && std::ranges::none_of(env, isTerm)) env.emplace_back("TERM=xterm");
+    error = execProgram(record->config, std::move(command));
+    // As a shell reports it.
+    if (errno == ENOENT) status = 127;
+  }
   std::fprintf(stderr, "%s\n", error.message.c_str());
-  return 126;
+  return status;
 }
 
 }  // namespace

@@ -13,14 +13,13 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/log.h"
-#include "cluster/hostnode/log_follower.h"
 #include "cluster/services/service_proxy.h"
 #include "cluster/up/actors.h"
 #include "cluster/up/addresses.h"
 #include "cluster/up/clusters.h"
 #include "cluster/up/demo_hints.h"
 #include "cluster/up/manifests.h"
-#include "cluster/up/remote_log.h"
+#include "cluster/up/pod_access.h"
 #include "cluster/up/slo_config.h"
 #include "kube/client.h"
 #include "net/url.h"
@@ -151,7 +150,11 @@ Result<> ClusterUp::openFront() {
   front.tls = tls_;
   front.anonymous = options_.authorize && options_.anonymousAuth;
   front.podLogs = [this](std::string namespace_, std::string pod, api::StringMap query) {
-    return podLogs(std::move(namespace_), std::move(pod), std::move(query));
+    return actors_->access.log({std::move(namespace_), std::move(pod)}, std::move(query));
+  };
+  front.podStreams = [this](kube::Request call, net::ServerRequest request,
+                            std::shared_ptr<net::Responder> responder) {
+    actors_->access.stream(std::move(call), std::move(request), std::move(responder));
   };
   if (!options_.auditLog.empty()) {
     auto audit = apiserver::openAuditLog(options_.auditLog, random_.fork());
@@ -173,12 +176,17 @@ Result<> ClusterUp::openFront() {
   serverUrl_ = "https://" + address;
   publish(address);
   api_ = std::make_unique<apiserver::LocalApi>(*server_, pausable_);
-  actors_ = std::make_unique<Actors>(*api_, pausable_, executor_, server_->registry(), random_,
+  accessApi_ = std::make_unique<apiserver::LocalApi>(*server_, executor_);
+  actors_ = std::make_unique<Actors>(*api_, *accessApi_, pausable_, executor_, server_->registry(),
+                                     random_,
                                      [this](const std::string& name) {
                                        for (const auto& component : components_)
                                          if (component.child.name == name && component.lease)
                                            actors_->tasks.spawn(forgetLease(*component.lease));
                                      });
+  auto client = credentials_->client("koordctl-api-server", {"system:masters"});
+  if (!client) return fail(std::move(client.error()));
+  actors_->access.setJoinedNodes({&http_, credentials_->caPem(), *std::move(client)});
   return {};
 }
 
@@ -198,6 +206,7 @@ Result<> ClusterUp::openHost(const std::string& program) {
                           &http_, options_.runtimeProxy, options_.evictionHard, options_.images});
   if (host) {
     actors_->host = *std::move(host);
+    actors_->access.setHost(*actors_->host);
     if (const auto& note = actors_->host->note(); !note.empty()) notes_.push_back(note);
     openServices();
     actors_->controllers.setVolumeHost(actors_->host->nodeName(), data_.file("volumes"));
@@ -539,50 +548,6 @@ ClusterStatus ClusterUp::status() const {
   return status;
 }
 
-Task<Result<apiserver::PodLog>> ClusterUp::podLogs(std::string namespace_, std::string pod,
-                                                   api::StringMap query) {
-  const auto value = [&](std::string_view key) {
-    const auto* text = api::findIn(query, key);
-    return text ? *text : std::string();
-  };
-  const auto object = actors_ ? actors_->pods.get({namespace_, pod}) : nullptr;
-  if (!object) co_return fail(ErrorCode::NotFound, fmt::format("pods \"{}\" not found", pod));
-  std::string container = value("container");
-  if (container.empty() && object->spec.containers.size() == 1)
-    container = object->spec.containers[0].name;
-  if (container.empty())
-    co_return fail(ErrorCode::BadRequest,
-                   fmt::format("a container name must be specified for pod {}", pod));
-  if (!actors_->host || object->spec.nodeName != actors_->host->nodeName()) {
-    const auto node = actors_->nodes.get({"", object->spec.nodeName});
-    if (!node)
-      co_return fail(
-          ErrorCode::BadRequest,
-          object->spec.nodeName.empty()
-              ? fmt::format("pod {} has no node yet, so it has no log", pod)
-              : fmt::format("pod {}: its node {} does not exist", pod, object->spec.nodeName));
-    auto url = remoteLogUrl(*node, {namespace_, pod}, container, query);
-    if (!url) co_return fail(std::move(url.error()));
-    auto client = credentials_->client("koordctl-api-server", {"system:masters"});
-    if (!client) co_return fail(std::move(client.error()));
-    const auto remote = std::make_shared<RemoteLog>(
-        http_, executor_, *std::move(url),
-        std::make_shared<const net::TlsConfig>(net::TlsConfig{
-            credentials_->caPem(), client->certPem, client->keyPem, object->spec.nodeName, false}));
-    auto opening = remote->opened();
-    auto opened = co_await opening;
-    if (!opened) co_return fail(std::move(opened.error()));
-    co_return apiserver::PodLog{"", [remote] { return remote->next(); }};
-  }
-  const auto options = readLogOptions(value, executor_.wallNow());
-  if (!options) co_return fail(options.error());
-  auto reader =
-      LogFollower::open(executor_, actors_->host->node(), {namespace_, pod}, container, *options);
-  if (!reader) co_return fail(std::move(reader.error()));
-  const auto shared = std::make_shared<LogFollower>(*std::move(reader));
-  co_return apiserver::PodLog{"", [shared] { return shared->next(); }};
-}
-
 Task<void> ClusterUp::shutdown() {
   screen_.leave();
   screen_.progress("stopping");
@@ -618,6 +583,7 @@ void ClusterUp::removeKubeconfigs() {
 void ClusterUp::releaseActors() {
   actors_.reset();
   api_.reset();
+  accessApi_.reset();
 }
 
 }  // namespace koord::cluster

@@ -78,8 +78,6 @@ class ClusterUp {
   void showHints();
   Task<void> showForever();
   Task<void> queryKoordlet();
-  Task<Result<apiserver::PodLog>> podLogs(std::string namespace_, std::string pod,
-                                          api::StringMap query);
   ClusterStatus status() const;
   bool hasComponent(const std::string& name) const;
   std::string leaseHolder(const Component& component) const;
@@ -109,6 +107,7 @@ class ClusterUp {
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<apiserver::HttpFront> front_;
   std::unique_ptr<apiserver::LocalApi> api_;
+  std::unique_ptr<apiserver::LocalApi> accessApi_;  // for what a pause does not stop
   std::vector<Component> components_;
   struct Actors;  // the users of the API
   std::unique_ptr<Actors> actors_;

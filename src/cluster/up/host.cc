@@ -77,6 +77,7 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   };
   host->node_ = std::make_unique<HostNode>(api, executor, *host->runtime_, *host->cgroups_, random,
                                            std::move(node), std::move(services));
+  host->streams_ = std::make_unique<StreamServer>(executor, *host->runtime_, *host->node_);
   host->server_->serve(*host->node_);
   return host;
 }

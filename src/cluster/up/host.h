@@ -11,6 +11,7 @@
 #include "cluster/hostnode/machine.h"
 #include "cluster/hostnode/pod_cgroups.h"
 #include "cluster/hostnode/probes/grpc/grpc_health.h"
+#include "cluster/hostnode/stream_server.h"
 #include "cluster/up/supervisor.h"
 
 namespace koord::cluster {
@@ -55,8 +56,10 @@ class Host {
                                             HostOptions options);
 
   HostNode& node() { return *node_; }
+  const HostNode& node() const { return *node_; }
   // What a user should know about the start; "" if nothing.
   const std::string& note() const { return note_; }
+  StreamServer& streams() { return *streams_; }
   // Ends the pods' processes, removes their cgroups, then stops the runtime and waits for its
   // shims.
   Task<void> shutdown(Duration grace);
@@ -91,6 +94,7 @@ class Host {
   std::unique_ptr<GrpcHealth> grpcHealth_;
   LoopThread volumesThread_{"volumes"};
   std::unique_ptr<HostNode> node_;
+  std::unique_ptr<StreamServer> streams_;
   std::unique_ptr<KubeletServer> server_;
 };
 

@@ -38,8 +38,8 @@ BOOST_DESCRIBE_STRUCT(SecurityContext, (),
 BOOST_DESCRIBE_STRUCT(Container, (),
                       (name, env, envFrom, volumeMounts, volumeDevices, livenessProbe,
                        readinessProbe, startupProbe, lifecycle, terminationMessagePath,
-                       terminationMessagePolicy, securityContext, stdin_, tty, imagePullPolicy,
-                       restartPolicyRules))
+                       terminationMessagePolicy, securityContext, stdin_, stdinOnce, tty,
+                       imagePullPolicy, restartPolicyRules, targetContainerName))
 BOOST_DESCRIBE_STRUCT(HostPathSource, (), (path, type))
 BOOST_DESCRIBE_STRUCT(EmptyDirSource, (), (medium, sizeLimit))
 BOOST_DESCRIBE_STRUCT(ObjectSource, (), (name, secretName, items, defaultMode, optional))

@@ -24,7 +24,8 @@ std::string otherTypeIn(const json::value& volume) {
 
 const spec::Container& HostPod::container(std::string_view name) const {
   static const spec::Container kNone;
-  for (const auto* list : {&details.containers, &details.initContainers}) {
+  for (const auto* list :
+       {&details.containers, &details.initContainers, &details.ephemeralContainers}) {
     const auto found = std::ranges::find(*list, name, &spec::Container::name);
     if (found != list->end()) return *found;
   }
@@ -47,6 +48,13 @@ koord::Result<koord::cluster::HostPod> koord::api::decode<koord::cluster::HostPo
   if (const auto* volumes = find(*spec, "volumes"); volumes && volumes->is_array())
     for (std::size_t i = 0; i < details->volumes.size(); ++i)
       details->volumes[i].otherType = cluster::otherTypeIn(volumes->get_array()[i]);
+  if (const auto* added = find(*spec, "ephemeralContainers"); added && added->is_array())
+    for (const auto& container : added->get_array()) {
+      auto decoded = decode<Container>(container, reading);
+      if (!decoded)
+        return koord::fail(std::move(decoded.error()).within("spec.ephemeralContainers"));
+      pod.ephemeralContainers.push_back(*std::move(decoded));
+    }
   pod.details = *std::move(details);
   return pod;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/codec.h"
 #include "api/pod.h"
@@ -150,9 +151,11 @@ struct Container {
   std::string terminationMessagePolicy;
   std::optional<SecurityContext> securityContext;
   bool stdin_ = false;
+  bool stdinOnce = false;
   bool tty = false;
   std::string imagePullPolicy;
   json::value restartPolicyRules;
+  std::string targetContainerName;  // of an ephemeral container
 };
 
 struct HostPathSource {
@@ -239,7 +242,7 @@ struct PodDetails {
   api::List<Volume> volumes;
   api::List<Container> initContainers;
   api::List<Container> containers;
-  json::value ephemeralContainers;
+  api::List<Container> ephemeralContainers;
   std::string serviceAccountName;
   bool hostPID = false;
   bool hostIPC = false;
@@ -260,8 +263,10 @@ struct PodDetails {
 
 struct HostPod : api::Pod {
   spec::PodDetails details;
+  std::vector<api::Container> ephemeralContainers;  // as spec.containers has the others
 
-  // The details of a container or init container. The spec must have that name.
+  // The details of a container, init container or ephemeral container. The spec must have that
+  // name.
   const spec::Container& container(std::string_view name) const;
 };
 using HostPodPtr = std::shared_ptr<const HostPod>;

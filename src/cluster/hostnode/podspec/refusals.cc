@@ -84,8 +84,6 @@ std::optional<std::string> containerRefusal(const HostPod& pod, const std::strin
           "container: {})",
           pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid, name);
   }
-  if (container.tty && !runtime.terminals)
-    return "tty: the process runtime has no terminals: leave it out, or use --runtime=containerd";
   const auto own = std::ranges::find(pod.spec.containers, name, &api::Container::name);
   if (!container.restartPolicyRules.is_null() ||
       (own != pod.spec.containers.end() && !own->restartPolicy.empty()))

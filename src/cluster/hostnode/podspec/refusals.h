@@ -13,8 +13,7 @@ namespace koord::cluster {
 
 // Optional abilities of a runtime.
 struct RuntimeAbilities {
-  bool terminals = false;  // tty
-  bool images = false;     // containers have the files, command, variables and user of their image
+  bool images = false;  // containers have the files, command, variables and user of their image
 };
 
 // For a whole pod: it fails at once, like a pod that a kubelet does not admit.

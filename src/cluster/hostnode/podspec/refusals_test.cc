@@ -72,10 +72,7 @@ TEST(RefusalsTest, AContainerThatMustNotBeRootIsNot) {
   EXPECT_EQ(refused("{}", R"({"runAsNonRoot": true, "runAsUser": 5})"), "");
 }
 
-TEST(RefusalsTest, TerminalsDependOnTheRuntimeAndSomeFieldsOnNothing) {
-  const auto pod = podOf("u", R"({"containers": [{"name": "a", "tty": true}]})");
-  EXPECT_TRUE(containerRefusal(pod, "a", {}));
-  EXPECT_FALSE(containerRefusal(pod, "a", {.terminals = true}));
+TEST(RefusalsTest, RestartPoliciesOfSingleContainersAreForSidecarsOnly) {
   EXPECT_TRUE(containerRefusal(
       podOf("u", R"({"containers": [{"name": "a", "restartPolicy": "Never"}]})"), "a", {}));
   EXPECT_FALSE(containerRefusal(

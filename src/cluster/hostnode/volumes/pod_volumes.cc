@@ -31,7 +31,8 @@ constexpr Duration kLongestTokenUse = 24h;
 constexpr Duration kShortestTokenUse = 10s;  // also if the server's clock differs
 
 bool isMounted(const HostPod& pod, const std::string& volume) {
-  for (const auto* list : {&pod.details.containers, &pod.details.initContainers})
+  for (const auto* list :
+       {&pod.details.containers, &pod.details.initContainers, &pod.details.ephemeralContainers})
     for (const auto& container : *list) {
       if (std::ranges::find(container.volumeMounts, volume, &spec::VolumeMount::name) !=
               container.volumeMounts.end() ||

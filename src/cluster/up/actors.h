@@ -15,7 +15,8 @@ namespace koord::cluster {
 // are read while the cluster is paused, too.
 struct ClusterUp::Actors {
   Actors(kube::Api& api, kube::Api& accessApi, Executor& executor, Executor& always,
-         const apiserver::Registry& registry, Random& random, std::function<void(const std::string&)> onChildExit)
+         const apiserver::Registry& registry, Random& random,
+         std::function<void(const std::string&)> onChildExit)
       : pods(api, executor, {}, random.fork()),
         nodes(api, executor, {}, random.fork()),
         metrics(api, executor, {}, random.fork()),

@@ -178,8 +178,7 @@ Result<> ClusterUp::openFront() {
   api_ = std::make_unique<apiserver::LocalApi>(*server_, pausable_);
   accessApi_ = std::make_unique<apiserver::LocalApi>(*server_, executor_);
   actors_ = std::make_unique<Actors>(*api_, *accessApi_, pausable_, executor_, server_->registry(),
-                                     random_,
-                                     [this](const std::string& name) {
+                                     random_, [this](const std::string& name) {
                                        for (const auto& component : components_)
                                          if (component.child.name == name && component.lease)
                                            actors_->tasks.spawn(forgetLease(*component.lease));

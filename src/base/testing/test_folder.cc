@@ -60,6 +60,7 @@ class TestFolder {
     for (int i = 0; i < kTries && lock_ < 0; ++i) {
       path_ = (parent / kPrefix).string() + "XXXXXX";
       if (!::mkdtemp(path_.data())) break;
+      ::chmod(path_.c_str(), 0711);  // for tests that become another user
       lock_ = lock(path_);
     }
     if (lock_ < 0) path_.clear();

@@ -94,6 +94,7 @@ TEST(HttpReader, what_two_readers_could_understand_differently_is_refused) {
            head + "a: b\nc: d\r\n\r\n",
            std::string("POST  / HTTP/1.1\r\n\r\n"),
            std::string("POST / HTTP/2.0\r\n\r\n"),
+           "\r\n" + head + "\r\n",
            head + "a: " + std::string(1 << 20, 'x') + "\r\n\r\n",
            head + "Transfer-Encoding: chunked\r\n\r\n3;" + std::string(2 << 20, 'x'),
        }) {

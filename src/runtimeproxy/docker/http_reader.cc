@@ -123,7 +123,8 @@ std::unexpected<Error> noHttp(const error_code& error) {
 }  // namespace
 
 Result<std::optional<HttpReader::Piece>> HttpReader::head() {
-  // Beast skips empty lines before a message, depending on how the bytes are split. Go refuses them.
+  // Beast skips empty lines before a message, depending on how the bytes are split. Go refuses
+  // them.
   if (!message_ && (buffer_.starts_with('\r') || buffer_.starts_with('\n')))
     return fail(ErrorCode::Invalid, "not HTTP/1.1: an empty line before a message");
   // The head is parsed as a whole, so that the result does not depend on how its bytes are split.

@@ -108,11 +108,12 @@ def run_it_is_a_shell(cluster, client, folder):
         terminal.expect("42")
         terminal.expect("/dev/pts/")
         terminal.expect("kubepods")
-        terminal.type("sleep 1000\n")
+        terminal.type("echo begun; sleep 1000\n")
+        terminal.expect("\nbegun")
         terminal.type("\x03")  # the terminal interrupts the command, not the shell
         terminal.resize(20, 70)
-        terminal.type("stty size\n")
-        terminal.expect("20 70")
+        terminal.type("until stty size | grep '20 70'; do sleep 0.1; done\n")
+        terminal.expect("20 70\r")
         terminal.type("exit 4\n")
         terminal.ends(4)
     check("NotFound" in cluster.kubectl("get", "pod", "shell", fails=True), "--rm left the pod")
@@ -128,7 +129,7 @@ def debug_adds_a_container(cluster, client, folder):
         terminal.expect("press")
         terminal.type("ps -C sleep -o args; exit 6\n")
         terminal.expect("sleep 100000")
-        terminal.ends(6)
+        terminal.ends()  # kubectl debug does not report the exit code
     statuses = lambda: {status["name"]: status["state"] for status in
                         cluster.get("pod", "web")["status"].get("ephemeralContainerStatuses", [])}
     wait_until("the container's end is in the status", lambda: statuses()["first"]["terminated"]["exitCode"] == 6, LIMIT)

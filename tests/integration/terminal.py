@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import termios
@@ -105,6 +106,7 @@ class Terminal:
 
     def resize(self, rows, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process.send_signal(signal.SIGWINCH)  # the terminal is not the one of kubectl's session
 
     def ends(self, expected=0):
         until = time.monotonic() + LIMIT

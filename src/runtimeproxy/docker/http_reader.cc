@@ -125,31 +125,32 @@ std::unexpected<Error> noHttp(const error_code& error) {
 Result<std::optional<HttpReader::Piece>> HttpReader::head() {
   // Beast skips empty lines before a message, depending on how the bytes are split. Go refuses
   // them.
-  if (!message_ && (buffer_.starts_with('\r') || buffer_.starts_with('\n')))
+  if (buffer_.starts_with('\r') || buffer_.starts_with('\n'))
     return fail(ErrorCode::Invalid, "not HTTP/1.1: an empty line before a message");
-  // The head is parsed as a whole, so that the result does not depend on how its bytes are split.
-  if (buffer_.find(kHeadEnd) == buffer_.npos) {
+  // The parser gets the whole head and nothing else, so that the result does not depend on how the
+  // bytes are split.
+  const auto end = buffer_.find(kHeadEnd);
+  if (end == buffer_.npos) {
     if (buffer_.size() > kMaxHead)
       return fail(ErrorCode::Invalid, "not HTTP/1.1: a header of more than 1 MiB");
     return std::optional<Piece>();
   }
   const bool response = role_ == Role::Response;
-  if (!message_) {
-    if (response) {
-      message_ = std::make_unique<Parsed<false>>(method_ == "HEAD");
-    } else {
-      message_ = std::make_unique<Parsed<true>>(false);
-    }
+  if (response) {
+    message_ = std::make_unique<Parsed<false>>(method_ == "HEAD");
+  } else {
+    message_ = std::make_unique<Parsed<true>>(false);
   }
   HttpHead& head = message_->head;
+  std::string_view rest = std::string_view(buffer_).substr(0, end + kHeadEnd.size());
   while (!message_->headDone()) {
     error_code error;
-    const std::size_t taken = message_->put(buffer_, error);
-    head.text += buffer_.substr(0, taken);
-    buffer_.erase(0, taken);
-    if (lacksBytes(error)) return std::optional<Piece>();
-    if (error) return noHttp(error);
+    const std::size_t taken = message_->put(rest, error);
+    head.text += rest.substr(0, taken);
+    rest.remove_prefix(taken);
+    if (error && !(lacksBytes(error) && message_->headDone())) return noHttp(error);
   }
+  buffer_.erase(0, head.text.size());
   Piece piece{Piece::Kind::Head, std::move(head), {}, {}};
   if (piece.head.status == 101 || (!message_->done() && message_->untilClose())) {
     state_ = State::UntilClose;

@@ -138,6 +138,10 @@ Result<CpuTopology> readCpuTopology(const HostDirs& dirs) {
     return fail(ErrorCode::NotFound,
                 fmt::format("no CPUs found in {}devices/system/cpu, {}cpuinfo or {}stat",
                             dirs.sysRoot, dirs.procRoot, dirs.procRoot));
+  // A file that names a CPU twice is damaged; its first place counts.
+  std::ranges::stable_sort(topology->cpus, {}, &CpuPlace::cpu);
+  const auto repeated = std::ranges::unique(topology->cpus, {}, &CpuPlace::cpu);
+  topology->cpus.erase(repeated.begin(), repeated.end());
   std::ranges::sort(topology->cpus, {}, [](const CpuPlace& place) {
     return std::tuple(place.node, place.socket, place.core, place.cpu);
   });

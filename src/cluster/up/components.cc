@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/random.h"
 #include "cluster/up/host.h"
 #include "scheduler/config/shipped.h"
 
@@ -141,26 +144,33 @@ std::string componentUrl(const std::string& dataDir, const std::string& name) {
   return urls ? std::string(textAt(*urls, name)) : std::string();
 }
 
+// Below the ports that the kernel gives to outgoing connections (32768 and up), and below the node
+// ports of services.
+constexpr int kFirstPort = 20'000;
+constexpr int kPorts = 10'000;
+
 Result<std::vector<int>> freePorts(int count) {
+  static std::set<int> given;  // a component may not listen on its port yet
+  Random random(Random::entropy());
   std::vector<int> ports;
-  std::vector<int> sockets;  // kept open until all are found, so that they differ
-  Result<> result;
-  for (int i = 0; i < count && result; ++i) {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  Error last{ErrorCode::Unavailable, "find a free port: all are in use", {}};
+  for (int tries = 0; tries < kPorts && std::ssize(ports) < count; ++tries) {
+    const int port = kFirstPort + static_cast<int>(random.below(kPorts));
+    const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!fd) return fail(errnoError("find a free port", errno));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* raw = reinterpret_cast<sockaddr*>(&address);
-    if (fd < 0 || ::bind(fd, raw, size) != 0 || ::getsockname(fd, raw, &size) != 0) {
-      result = fail(errnoError("find a free port", errno));
-    } else {
-      ports.push_back(ntohs(address.sin_port));
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    if (given.contains(port)) continue;
+    if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+      last = errnoError("find a free port", errno);
+      continue;
     }
-    if (fd >= 0) sockets.push_back(fd);
+    given.insert(port);
+    ports.push_back(port);
   }
-  for (const int fd : sockets) ::close(fd);
-  if (!result) return fail(std::move(result.error()));
+  if (std::ssize(ports) < count) return fail(std::move(last));
   return ports;
 }
 

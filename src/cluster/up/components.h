@@ -66,7 +66,9 @@ void forgetComponentUrls(const std::string& dataDir);
 // clients.
 std::string componentUrl(const std::string& dataDir, const std::string& name);
 
-// Free TCP ports on loopback. Another process may take one before it is used.
+// Free TCP ports on loopback, which no earlier call in this process returned. Another program that
+// listens on a fixed port may take one before it is used; connections of other programs do not. One
+// thread.
 Result<std::vector<int>> freePorts(int count);
 
 }  // namespace koord::cluster

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <set>
 
 #include "base/file.h"
 #include "base/yaml.h"
@@ -82,6 +83,20 @@ TEST_F(ComponentsTest, GatesAreThoseOfTheRecommendedProfile) {
               Contains(argumentsIn("recommended/manager-gates.yaml")));
   const std::string gates = argumentsIn("recommended/koordlet-gates.yaml");
   EXPECT_THAT(argumentsOf("koordlet"), Contains(HasSubstr(gates.substr(gates.find('=') + 1))));
+}
+
+TEST(FreePorts, AreDifferentAndNotOfTheRangesOfConnectionsAndNodePorts) {
+  std::set<int> all;
+  for (int i = 0; i < 100; ++i) {
+    const auto ports = freePorts(3);
+    ASSERT_TRUE(ports) << ports.error().message;
+    ASSERT_EQ(ports->size(), 3U);
+    for (const int port : *ports) {
+      EXPECT_TRUE(all.insert(port).second) << port << " was given before";
+      EXPECT_GE(port, 20'000);
+      EXPECT_LT(port, 30'000);
+    }
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "net/answering.h"
 #include "net/test_net.h"
@@ -120,6 +121,64 @@ TEST_F(HttpServerTest, RequestsMayArriveByteByByte) {
     }
     EXPECT_THAT(client.readTo(">"), EndsWith("</xabc>"));
   }
+}
+
+TEST_F(HttpServerTest, AfterAnUpgradeTheConnectionBelongsToTheHandler) {
+  std::shared_ptr<Responder> kept;
+  Signal gone;
+  auto& server = serve({}, [&](ServerRequest, Sent responder) {
+    kept = responder;
+    responder->onClosed([&] { gone.raise(); });
+    responder->upgrade({{"Upgrade", "echo"}}, [&](std::string bytes) {
+      kept->consumed(bytes.size());
+      const bool last = bytes.ends_with("!");
+      kept->write(std::make_shared<const std::string>(std::move(bytes)));
+      if (last) kept->end();
+    });
+  });
+  RawClient client(server.port());
+  // The client need not wait for the answer.
+  client.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nearly ");
+  EXPECT_THAT(
+      client.readTo("early "),
+      AllOf(StartsWith("HTTP/1.1 101 Switching Protocols\r\n"), HasSubstr("Upgrade: echo\r\n"),
+            Not(HasSubstr("Content-Length")), EndsWith("\r\n\r\nearly ")));
+  const std::string big(3 << 20, 'x');  // more than the server reads ahead
+  std::thread sender([&] { client.send(big + "!"); });
+  EXPECT_EQ(client.readAll(), big + "!");
+  sender.join();
+  {
+    RawClient vanishing(server.port());
+    vanishing.send("GET / HTTP/1.1\r\nHost: h\r\nUpgrade: echo\r\n\r\nx");
+    vanishing.readTo("x");
+  }
+  EXPECT_TRUE(gone.wait());
+  loop.runSync([&] { kept.reset(); });
+}
+
+TEST_F(HttpServerTest, AnUpgradedClientIsReadNoFasterThanItsBytesAreConsumed) {
+  std::shared_ptr<Responder> kept;
+  std::size_t got = 0;
+  Signal first;
+  auto& server = serve({}, [&](ServerRequest, Sent responder) {
+    kept = responder;
+    responder->upgrade({{"Upgrade", "sink"}}, [&](std::string bytes) {
+      got += bytes.size();
+      first.raise();
+    });
+  });
+  RawClient client(server.port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\nUpgrade: sink\r\n\r\n");
+  client.readTo("\r\n\r\n");
+  const std::string big(32 << 20, 'x');
+  std::thread sender([&] { client.send(big); });
+  ASSERT_TRUE(first.wait(64));  // pieces of 16 KiB: a megabyte
+  loop.runSync([&] {
+    EXPECT_LE(got, std::size_t{2} << 20);
+    kept->abort();
+    kept.reset();
+  });
+  sender.join();
 }
 
 Task<void> throwLater(Executor* executor) {

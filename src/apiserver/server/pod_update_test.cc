@@ -53,6 +53,45 @@ TEST_F(PodUpdateTest, tolerationsCanBeAddedAndKeptLonger) {
             "modified except its tolerationSeconds");
 }
 
+TEST_F(PodUpdateTest, ephemeralContainersAreOnlyAddedAndByTheirSubresource) {
+  post(kPods, pod("web"));
+  const auto add = [&](const std::string& container) {
+    return strategicPatch(
+        pathOf("web") + "/ephemeralcontainers",
+        R"({"metadata":{"labels":{"x":"y"}},"spec":{"ephemeralContainers":[)" + container + "]}}");
+  };
+  const auto added = add(R"({"name":"debug","image":"busybox","stdin":true})");
+  ASSERT_EQ(added.status, 200) << added.message();
+  const auto* containers = at(added.body, "spec", "ephemeralContainers");
+  ASSERT_TRUE(containers && containers->is_array() && containers->get_array().size() == 1);
+  EXPECT_EQ(textAt(containers->get_array()[0], "imagePullPolicy"), "Always");
+  EXPECT_FALSE(at(added.body, "metadata", "labels", "x")) << "only the containers change";
+  EXPECT_EQ(get(pathOf("web") + "/ephemeralcontainers").status, 200);
+  ASSERT_EQ(add(R"({"name":"more","image":"busybox","targetContainerName":"main"})").status, 200);
+
+  const auto says = [&](const Answer& answer, const std::string& words) {
+    EXPECT_EQ(answer.status, 422);
+    EXPECT_THAT(answer.message(), HasSubstr(words));
+  };
+  says(add(R"({"name":"debug","image":"other"})"),
+       "existing ephemeral containers \"debug\" may not be changed");
+  says(jsonPatch(pathOf("web") + "/ephemeralcontainers",
+                 R"([{"op":"remove","path":"/spec/ephemeralContainers/0"}])"),
+       "may not be removed");
+  says(add(R"({"name":"main","image":"busybox"})"),
+       "spec.ephemeralContainers[0].name: Duplicate value: \"main\"");
+  says(add(R"({"name":"c","image":"b","ports":[{"containerPort":80}]})"),
+       "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container");
+  says(add(R"({"name":"c","image":"b","targetContainerName":"none"})"),
+       "spec.ephemeralContainers[0].targetContainerName: Not found: \"none\"");
+  says(add(R"({"name":"c"})"), "spec.ephemeralContainers[0].image: Required value");
+  says(mergePatch(pathOf("web"), R"({"spec":{"ephemeralContainers":[]}})"),
+       "pod updates may not change fields");
+  says(post(kPods, R"({"metadata":{"name":"new"},"spec":{"containers":[{"name":"a","image":"b"}],
+                       "ephemeralContainers":[{"name":"c","image":"b"}]}})"),
+       "spec.ephemeralContainers: Forbidden: cannot be set on create");
+}
+
 TEST_F(PodUpdateTest, whatMayNotChangeIsNamed) {
   post(kPods, pod("web"));
   struct Case {

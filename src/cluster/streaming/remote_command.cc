@@ -331,7 +331,8 @@ std::size_t CommandConnection::receive(StreamChannel channel, std::string_view b
   size_.clear();
   const auto number = [&](const char* name) -> std::uint16_t {
     const auto* value = document ? find(*document, name) : nullptr;
-    return value && value->is_int64() ? static_cast<std::uint16_t>(value->get_int64()) : 0;
+    const std::int64_t size = value && value->is_int64() ? value->get_int64() : 0;
+    return size > 0 && size <= UINT16_MAX ? static_cast<std::uint16_t>(size) : 0;
   };
   if (const TerminalSize size{number("Width"), number("Height")};
       size.columns > 0 && size.rows > 0) {

@@ -126,11 +126,14 @@ Result<> WebSocketReader::feed(std::string_view bytes, const OnPiece& onPiece) {
     bytes.remove_prefix(1);
     if (head_.size() < 2) continue;
     const unsigned length = byteAt(head_, 1) & 0x7F;
-    const std::size_t size = 2U +
-                             (length == 126   ? 2U
-                              : length == 127 ? 8U
-                                              : 0U) +
-                             (masked_ ? 4U : 0U);
+    // A frame of the other end's kind is refused at once.
+    const bool wrong = ((byteAt(head_, 1) & 0x80) != 0) != masked_;
+    const std::size_t size = wrong ? 2U
+                                   : 2U +
+                                         (length == 126   ? 2U
+                                          : length == 127 ? 8U
+                                                          : 0U) +
+                                         (masked_ ? 4U : 0U);
     if (head_.size() < size) continue;
     auto read = readHead();
     head_.clear();

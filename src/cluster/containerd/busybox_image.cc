@@ -16,14 +16,16 @@ namespace koord::cluster {
 
 namespace {
 
-// The applets that manifests use; busybox acts as the applet by whose name it is called.
+// The applets that manifests and users at a terminal call, and tar for kubectl cp; busybox acts as the applet by whose name it is called.
 constexpr std::string_view kApplets[] = {
-    "[",      "ash",   "awk", "base64", "basename", "cat",     "chmod", "cp",    "cut",
-    "date",   "dd",    "df",  "diff",   "env",      "expr",    "false", "find",  "grep",
-    "head",   "httpd", "id",  "kill",   "ls",       "mkdir",   "mv",    "nc",    "nproc",
-    "printf", "ps",    "pwd", "rm",     "sed",      "seq",     "sh",    "sleep", "sort",
-    "stat",   "tail",  "tee", "test",   "time",     "timeout", "touch", "tr",    "true",
-    "uname",  "uniq",  "wc",  "wget",   "xargs",    "yes",     "echo"};
+    "[",     "ash",      "awk",  "base64", "basename", "cat",      "chmod", "clear", "cp",
+    "cut",   "date",     "dd",   "df",     "diff",     "du",       "echo",  "env",   "expr",
+    "false", "find",     "free", "grep",   "head",     "hostname", "httpd", "id",    "ip",
+    "kill",  "less",     "ln",   "ls",     "mkdir",    "mount",    "mv",    "nc",    "netstat",
+    "nproc", "nslookup", "ping", "printf", "ps",       "pwd",      "rm",    "sed",   "seq",
+    "sh",    "sleep",    "sort", "stat",   "stty",     "tail",     "tar",   "tee",   "test",
+    "time",  "timeout",  "top",  "touch",  "tr",       "true",     "tty",   "uname", "uniq",
+    "vi",    "wc",       "wget", "which",  "whoami",   "xargs",    "yes"};
 
 // An archive in memory. The bytes are the same each time: it has neither owners nor dates.
 class Tar {

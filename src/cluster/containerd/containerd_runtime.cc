@@ -487,19 +487,39 @@ Task<Result<>> ContainerdRuntime::rotate(std::string id, std::string log) {
   co_return Result<>{};
 }
 
+Task<Result<>> ContainerdRuntime::stopSandbox(std::string id) {
+  cri::StopPodSandboxRequest stop;
+  stop.set_pod_sandbox_id(id);
+  auto stopping = client_->call(client_->runtime(), "StopPodSandbox", &RuntimeCalls::StopPodSandbox,
+                                std::move(stop));
+  auto stopped = co_await stopping;
+  if (!stopped && stopped.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(stopped.error()));
+  co_return Result<>{};
+}
+
+Task<Result<>> ContainerdRuntime::releasePod(PodRef pod) {
+  auto listing = sandboxes();
+  auto known = co_await listing;
+  if (!known) co_return fail(std::move(known.error()));
+  for (const auto& sandbox : *known) {
+    if (sandbox.pod.uid != pod.uid || !sandbox.ready) continue;
+    auto stopping = stopSandbox(sandbox.id);
+    auto stopped = co_await stopping;
+    if (!stopped) co_return stopped;
+  }
+  co_return Result<>{};
+}
+
 Task<Result<>> ContainerdRuntime::removePod(PodRef pod) {
   auto listing = sandboxes();
   auto known = co_await listing;
   if (!known) co_return fail(std::move(known.error()));
   for (const auto& sandbox : *known) {
     if (sandbox.pod.uid != pod.uid) continue;
-    cri::StopPodSandboxRequest stop;
-    stop.set_pod_sandbox_id(sandbox.id);
-    auto stopping = client_->call(client_->runtime(), "StopPodSandbox",
-                                  &RuntimeCalls::StopPodSandbox, std::move(stop));
+    auto stopping = stopSandbox(sandbox.id);
     auto stopped = co_await stopping;
-    if (!stopped && stopped.error().code != ErrorCode::NotFound)
-      co_return fail(std::move(stopped.error()));
+    if (!stopped) co_return stopped;
     cri::RemovePodSandboxRequest remove;
     remove.set_pod_sandbox_id(sandbox.id);
     auto removing = client_->call(client_->runtime(), "RemovePodSandbox",

@@ -45,6 +45,7 @@ class ContainerdRuntime final : public Runtime {
   Task<Result<std::shared_ptr<StreamedCommand>>> attach(std::string id,
                                                         CommandStreams streams) override;
   Task<Result<>> removeContainer(std::string id) override;
+  Task<Result<>> releasePod(PodRef pod) override;
   Task<Result<>> removePod(PodRef pod) override;
   Task<Result<std::vector<RuntimeContainer>>> list() override;
 
@@ -60,6 +61,7 @@ class ContainerdRuntime final : public Runtime {
   ContainerdRuntime(Executor& executor, Options options, std::shared_ptr<Client> client,
                     std::string version, std::string imageDir);
   Task<Result<std::vector<Sandbox>>> sandboxes();
+  Task<Result<>> stopSandbox(std::string id);
   // Rotates the log of a running container when it is full.
   Task<Result<>> rotate(std::string id, std::string log);
   Task<void> rotateLogs(const std::vector<RuntimeContainer>* containers);

@@ -184,7 +184,11 @@ Result<int> exitCodeOf(std::string_view status) {
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), code);
       if (error == std::errc{} && end == text.data() + text.size()) return code;
     }
-  return fail(ErrorCode::Internal, std::string(textAt(*document, "message")));
+  // The answer to the client begins so, too.
+  auto message = textAt(*document, "message");
+  constexpr std::string_view kPrefix = "Internal error occurred: ";
+  if (message.starts_with(kPrefix)) message.remove_prefix(kPrefix.size());
+  return fail(ErrorCode::Internal, std::string(message));
 }
 
 }  // namespace koord::cluster

@@ -145,6 +145,7 @@ class FakeRuntime final : public Runtime {
     co_return Result<>{};
   }
 
+  Task<Result<>> releasePod(PodRef pod) override { return removePod(std::move(pod)); }
   Task<Result<>> removePod(PodRef pod) override {
     prepared.erase(pod.uid);
     co_return Result<>{};

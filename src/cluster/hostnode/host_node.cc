@@ -249,9 +249,9 @@ Task<Result<>> HostNode::restPod(std::string uid, PodPtr pod) {
     entries_.at(uid).hasVolumes = false;
   }
   if (!entries_.at(uid).hasCgroup) co_return Result<>{};
-  auto removing = runtime_.removePod(refOf(uid, entries_.at(uid)));
-  auto removed = co_await removing;
-  if (!removed) co_return removed;
+  auto releasing = runtime_.releasePod(refOf(uid, entries_.at(uid)));
+  auto released = co_await releasing;
+  if (!released) co_return released;
   if (auto gone = cgroups_.remove(podCgroup(*pod)); !gone) co_return gone;
   entries_.at(uid).hasCgroup = false;
   updateQosCgroups();

@@ -55,6 +55,24 @@ HostPod withInit(const std::string& policy) {
       "containers": [{"name": "a"}]})");
 }
 
+TEST(PodPlanTest, EphemeralContainersRunOnceAndDecideNothing) {
+  Seen seen{podOf("u", R"({"containers": [{"name": "a"}],
+                           "ephemeralContainers": [{"name": "e"}]})"),
+            {container("a", 0, Phase::Running)},
+            {}};
+  EXPECT_THAT(seen.starts(), ElementsAre("e0"));
+  seen.containers.push_back(container("e", 0, Phase::Exited, 3));
+  const auto plan = seen.plan();
+  EXPECT_THAT(plan.starts, IsEmpty());
+  EXPECT_EQ(plan.status.phase, "Running");
+  ASSERT_EQ(plan.ephemeralStatuses.size(), 1U);
+  EXPECT_EQ(plan.ephemeralStatuses[0].state.terminated->exitCode, 3);
+  EXPECT_FALSE(plan.ephemeralStatuses[0].ready);
+  seen.containers = {container("a", 0, Phase::Exited, 0), container("e", 0, Phase::Running)};
+  seen.pod.spec.restartPolicy = "Never";
+  EXPECT_THAT(seen.plan().stops, ElementsAre("e0"));
+}
+
 TEST(PodPlanTest, ANewPodStartsAllItsContainersAndIsPending) {
   const Seen seen{twoContainers("Always"), {}, {}};
   EXPECT_THAT(seen.starts(), ElementsAre("a0", "b0"));

@@ -40,6 +40,7 @@ class ProcessRuntime final : public Runtime {
   Task<Result<std::shared_ptr<StreamedCommand>>> attach(std::string id,
                                                         CommandStreams streams) override;
   Task<Result<>> removeContainer(std::string id) override;
+  Task<Result<>> releasePod(PodRef pod) override { return removePod(std::move(pod)); }
   Task<Result<>> removePod(PodRef pod) override;
   Task<Result<std::vector<RuntimeContainer>>> list() override;
 

@@ -43,7 +43,7 @@ TEST(ContainerRecordTest, SurvivesTheFile) {
   record.config.user.dropCapabilities = {"ALL"};
   record.config.mounts = {{"/src", "sub", "/dst", true, true, Propagation::Bidirectional}};
   record.config.readOnlyRoot = true;
-  record.config.openStdin = true;
+  record.config.openStdin = record.config.stdinOnce = record.config.terminal = true;
   record.joinFiles = {"/cg/cgroup.procs"};
   record.oomFile = "/cg/memory.events";
   const auto back = decodeContainerRecord(encodeRecord(record));
@@ -55,7 +55,7 @@ TEST(ContainerRecordTest, SurvivesTheFile) {
   EXPECT_EQ(back->config.user, record.config.user);
   EXPECT_EQ(back->config.mounts, record.config.mounts);
   EXPECT_TRUE(back->config.readOnlyRoot);
-  EXPECT_TRUE(back->config.openStdin);
+  EXPECT_TRUE(back->config.openStdin && back->config.stdinOnce && back->config.terminal);
   EXPECT_FALSE(decodeContainerRecord("{}"));
   EXPECT_FALSE(decodeContainerRecord("{\"podUid\": \"u\", "));
 }
@@ -63,6 +63,16 @@ TEST(ContainerRecordTest, SurvivesTheFile) {
 template <class T>
 Task<void> keep(Task<Result<T>> task, std::promise<Result<T>>* out) {
   out->set_value(co_await task);
+}
+
+template <class T>
+Task<void> keepValue(Task<T> task, std::promise<T>* out) {
+  out->set_value(co_await task);
+}
+Task<void> untilEnded(std::shared_ptr<StreamedCommand> command, std::promise<int>* out) {
+  auto ending = command->ended();
+  const auto code = co_await ending;
+  out->set_value(code ? *code : -1);
 }
 
 // A runtime on real cgroups below its own root; its tasks run on a loop in another thread.
@@ -112,6 +122,13 @@ class ProcessRuntimeTest : public testing::Test {
       if (!tasks_) tasks_ = std::make_unique<TaskGroup>();
       tasks_->spawn(keep<T>(std::move(task), &promise));
     });
+    return promise.get_future().get();
+  }
+
+  template <class T>
+  T done(Task<T> task) {
+    std::promise<T> promise;
+    thread_->runSync([&] { tasks_->spawn(keepValue<T>(std::move(task), &promise)); });
     return promise.get_future().get();
   }
 
@@ -443,6 +460,50 @@ TEST_F(ProcessRuntimeTest, ROOT_StandardInputIsEmptyOrNeverEnds) {
   ASSERT_TRUE(open) << open.error().message;
   ASSERT_TRUE(until([&] { return logOf(*open) == "reads\n"; }));
   EXPECT_EQ(find(*open)->phase, Phase::Running);
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_ClientsAttachToTheStreamsOfAContainer) {
+  ContainerConfig config;
+  config.openStdin = config.stdinOnce = true;
+  const auto id =
+      start({"sh", "-c", "while read line; do echo got $line; done; echo over >&2"}, config);
+  ASSERT_TRUE(id) << id.error().message;
+  auto attached = run(runtime_->attach(*id, {true, true, true, false}));
+  ASSERT_TRUE(attached) << attached.error().message;
+  const auto client = *attached;
+  std::promise<int> ended;
+  thread_->runSync([&] { tasks_->spawn(untilEnded(client, &ended)); });
+  EXPECT_TRUE(done(client->write("words\n")));
+  EXPECT_EQ(done(client->readOut()), "got words\n");
+  thread_->runSync([&] { client->closeInput(); });
+  EXPECT_EQ(done(client->readErr()), "over\n");
+  EXPECT_EQ(done(client->readOut()), std::nullopt);
+  EXPECT_EQ(ended.get_future().get(), 0);
+  ASSERT_TRUE(exits(*id));
+  EXPECT_EQ(logOf(*id), "got words\nover\n");
+  EXPECT_FALSE(run(runtime_->attach(*id, {true, true, true, false})));
+  thread_->runSync([&] { attached->reset(); });
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_AContainerMayHaveATerminal) {
+  ContainerConfig config;
+  config.openStdin = config.terminal = true;
+  const auto id = start({"sh", "-c", "read line; stty size; tty"}, config);
+  ASSERT_TRUE(id) << id.error().message;
+  auto attached = run(runtime_->attach(*id, {true, true, false, true}));
+  ASSERT_TRUE(attached) << attached.error().message;
+  std::promise<int> ended;
+  thread_->runSync([&] {
+    tasks_->spawn(untilEnded(*attached, &ended));
+    (*attached)->resize({123, 45});
+  });
+  EXPECT_TRUE(done((*attached)->write("go\n")));
+  std::string text;
+  while (auto piece = done((*attached)->readOut())) text += *piece;
+  EXPECT_TRUE(text.starts_with("go\r\n45 123\r\n/dev/pts/")) << text;
+  EXPECT_EQ(ended.get_future().get(), 0);
+  ASSERT_TRUE(exits(*id));
+  thread_->runSync([&] { attached->reset(); });
 }
 
 TEST_F(ProcessRuntimeTest, ROOT_AVolumeThatCannotBeMountedIsAStartError) {

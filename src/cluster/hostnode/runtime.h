@@ -149,6 +149,9 @@ class Runtime {
                                                                 CommandStreams streams) = 0;
   // Removes an exited container with its log.
   virtual Task<Result<>> removeContainer(std::string id) = 0;
+  // Ends what preparePod created for a pod whose containers have all exited, but keeps their
+  // records and logs. The host node removes the cgroup.
+  virtual Task<Result<>> releasePod(PodRef pod) = 0;
   // Removes what preparePod created, after all containers. The host node removes the cgroup.
   virtual Task<Result<>> removePod(PodRef pod) = 0;
 

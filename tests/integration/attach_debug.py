@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kubectl attach, run -it and debug on the host node, and what simulated nodes answer.
+"""kubectl attach, run -it and debug on the host node with each runtime, and what simulated nodes answer.
 
 Every wait polls a condition and has a limit; exit status 77 means that this machine cannot run it.
 """
@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import time
 import urllib.request
 
 from one_machine import Cluster
-from terminal import Client, Terminal, kubectls
+from terminal import Client, Terminal
 from waiting import SKIP, Failure, check, wait_until
 
 LIMIT = 60
@@ -44,23 +45,22 @@ def apply(cluster, text, condition="Ready"):
 def attach_shows_output_and_sends_input(cluster, client, folder):
     apply(cluster, pod("cat", ["sh", "-c", "while read line; do echo got $line; echo err $line >&2; done; echo over; "
                                            "exit 3"], stdin=True, stdinOnce=True))
-    for line in ("first", "second"):
-        check(client.run("logs", "cat").stdout.count(b"got") == (0 if line == "first" else 2), "the log is not complete")
-        if line == "first":
-            process = client.start("attach", "-i", "cat", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
-            process.stdin.write(b"first\nsecond\n")
-            process.stdin.flush()
-            for word in (b"got first\n", b"got second\n"):
-                check(process.stdout.readline() == word, "attach does not show the output")
-            process.stdin.close()  # the container's input ends with it
-            check(process.stdout.readline() == b"over\n", "the end of the input does not arrive")
-            errors = process.stderr.read()
-            check(b"err first\nerr second\n" in errors, f"standard error of attach: {errors!r}")
-            check(process.wait(timeout=LIMIT) == 0, "attach failed")
+    process = client.start("attach", "-i", "cat", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(b"first\nsecond\n")
+    process.stdin.flush()
+    for word in (b"got first\n", b"got second\n"):
+        check(process.stdout.readline() == word, "attach does not show the output")
+    process.stdin.close()  # the container's input ends with it
+    check(process.stdout.readline() == b"over\n", "the end of the input does not arrive")
+    errors = process.stderr.read()
+    check(b"err first\nerr second\n" in errors, f"standard error of attach: {errors!r}")
+    check(process.wait(timeout=LIMIT) == 0, "attach failed")
+    process.stdout.close()
+    process.stderr.close()
     wait_until("the exit code is in the status", lambda: cluster.get("pod", "cat")["status"]["containerStatuses"][0]
                ["state"]["terminated"]["exitCode"] == 3, LIMIT)
-    check(client.run("logs", "cat").stdout.startswith(b"got first\n"), "the log lacks what attach has shown")
+    log = client.run("logs", "cat").stdout
+    check(b"got first\n" in log and b"err second\n" in log, f"the log lacks what attach has shown: {log!r}")
     cluster.kubectl("delete", "pod", "cat", "--now")
 
 
@@ -84,7 +84,7 @@ def attach_to_output_only(cluster, client, folder):
 def a_client_that_does_not_read_loses_nothing(cluster, client, folder):
     """More than all buffers between the two hold."""
     lines = 2_000_000
-    apply(cluster, pod("flood", ["sh", "-c", f"read go; seq {lines}"], stdin=True))
+    apply(cluster, pod("flood", ["sh", "-c", f"read go; seq {lines}; read end"], stdin=True))
     process = client.start("attach", "-i", "flood", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL)
     process.stdin.write(b"go\n")
@@ -93,10 +93,12 @@ def a_client_that_does_not_read_loses_nothing(cluster, client, folder):
     status = lambda: cluster.get("pod", "flood")["status"]["phase"]
     check(status() == "Running", "the output of a client that does not read went elsewhere")
     expected = b"".join(b"%d\n" % number for number in range(2, lines + 1))
-    got = process.stdout.read()
+    got = process.stdout.read(len(expected))
+    process.stdin.write(b"end\n")
     process.stdin.close()
     check(got == expected, f"attach has {len(got)} bytes of {len(expected)}")
     process.wait(timeout=LIMIT)
+    process.stdout.close()
     cluster.kubectl("delete", "pod", "flood", "--now")
 
 
@@ -109,7 +111,7 @@ def run_it_is_a_shell(cluster, client, folder):
         terminal.expect("/dev/pts/")
         terminal.expect("kubepods")
         terminal.type("echo begun; sleep 1000\n")
-        terminal.expect("\nbegun")
+        terminal.expect("begun\r")
         terminal.type("\x03")  # the terminal interrupts the command, not the shell
         terminal.resize(20, 70)
         terminal.type("until stty size | grep '20 70'; do sleep 0.1; done\n")
@@ -127,7 +129,7 @@ def debug_adds_a_container(cluster, client, folder):
     with Terminal(client, "debug", "-it", "web", "--image=busybox", "-c", "first", "--target=main",
                   "--profile=general") as terminal:
         terminal.expect("press")
-        terminal.type("ps -C sleep -o args; exit 6\n")
+        terminal.type("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o 'sleep 10*' | head -1; exit 6\n")
         terminal.expect("sleep 100000")
         terminal.ends()  # kubectl debug does not report the exit code
     statuses = lambda: {status["name"]: status["state"] for status in
@@ -211,31 +213,54 @@ def through_a_proxy(cluster, client, folder):
         process.stdout.close()
 
 
-STEPS = (attach_shows_output_and_sends_input, attach_to_output_only, a_client_that_does_not_read_loses_nothing,
+def exec_cp_and_port_forward(cluster, client, folder):
+    """By the runtime's own streams; streams.py has every kubectl and protocol."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    apply(cluster, pod("tools", ["sh", "-c", f"while true; do echo served | busybox nc -l -p {port}; done"]))
+    done = client.run("exec", "tools", "--", "sh", "-c", "echo out; echo err >&2; exit 7", expected=7)
+    check(done.stdout == b"out\n" and done.stderr.startswith(b"err\n"), f"exec: {done}")
+    data = os.urandom(3 << 20)
+    check(client.run("exec", "-i", "tools", "--", "cat", stdin=data).stdout == data, "exec -i cat changes the bytes")
+    check(client.run("exec", "tools", "--", "/no/such/command", expected=None).returncode != 0, "a missing command")
+    source, back = os.path.join(folder, "source"), os.path.join(folder, "back")
+    with open(source, "wb") as file:
+        file.write(data)
+    place = os.path.join(folder, "copied")
+    client.run("exec", "tools", "--", "mkdir", "-p", folder)
+    client.run("cp", source, f"tools:{place}")
+    client.run("cp", f"tools:{place}", back)
+    with open(back, "rb") as file:
+        check(file.read() == data, "the copied file differs")
+    process = client.start("port-forward", "pod/tools", f":{port}", stdout=subprocess.PIPE)
+    try:
+        local = int(process.stdout.readline().split()[2].split(b":")[1])
+        with socket.create_connection(("127.0.0.1", local), timeout=LIMIT) as connection:
+            check(connection.recv(100) == b"served\n", "port-forward leads elsewhere")
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    cluster.kubectl("delete", "pod", "tools", "--now")
+
+
+STEPS = (exec_cp_and_port_forward, attach_shows_output_and_sends_input, attach_to_output_only, a_client_that_does_not_read_loses_nothing,
          run_it_is_a_shell, debug_adds_a_container, debug_of_the_node, simulated_nodes_say_what_they_know,
          admission_sees_the_connection, through_a_proxy)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--programs", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--runtime", default="process")
-    options = parser.parse_args()
-    clients = kubectls()
-    if os.geteuid() != 0 or not clients:
-        print("skipped: needs root and kubectl")
-        return SKIP
+def run_on(runtime, options):
     folder = tempfile.mkdtemp(prefix="koord-attach-")
     cluster = Cluster(options.programs, folder, "--components", "koord-scheduler", "--host-node=on", "--nodes=1",
-                      f"--runtime={options.runtime}")
+                      f"--runtime={runtime}")
     try:
         cluster.start()
         client = Client(shutil.which("kubectl"), cluster.kubeconfig)
         for step in STEPS:
             begun = time.monotonic()
             step(cluster, client, folder)
-            print(f"{step.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
+            print(f"{runtime}: {step.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
     except Failure as failure:
         print(f"FAILED: {failure}{cluster.log_tail()}")
         return 1
@@ -244,6 +269,20 @@ def main():
             cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", required=True)
+    parser.add_argument("--source", required=True)
+    options = parser.parse_args()
+    if os.geteuid() != 0 or not shutil.which("kubectl"):
+        print("skipped: needs root and kubectl")
+        return SKIP
+    runtimes = ["process"]
+    if shutil.which("containerd") and shutil.which("runc") and shutil.which("busybox"):
+        runtimes.append("containerd")
+    return max(run_on(runtime, options) for runtime in runtimes)
 
 
 if __name__ == "__main__":

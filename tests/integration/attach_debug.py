@@ -129,7 +129,7 @@ def debug_adds_a_container(cluster, client, folder):
     with Terminal(client, "debug", "-it", "web", "--image=busybox", "-c", "first", "--target=main",
                   "--profile=general") as terminal:
         terminal.expect("press")
-        terminal.type("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o 'sleep 10*' | head -1; exit 6\n")
+        terminal.type("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o 'sleep 10000[0]' | head -1; exit 6\n")
         terminal.expect("sleep 100000")
         terminal.ends()  # kubectl debug does not report the exit code
     statuses = lambda: {status["name"]: status["state"] for status in

@@ -16,7 +16,8 @@ namespace koord::cluster {
 
 namespace {
 
-// The applets that manifests and users at a terminal call, and tar for kubectl cp; busybox acts as the applet by whose name it is called.
+// The applets that manifests and users at a terminal call, and tar for kubectl cp. busybox acts as
+// the applet by whose name it is called.
 constexpr std::string_view kApplets[] = {
     "[",     "ash",      "awk",  "base64", "basename", "cat",      "chmod", "clear", "cp",
     "cut",   "date",     "dd",   "df",     "diff",     "du",       "echo",  "env",   "expr",

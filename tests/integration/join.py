@@ -134,6 +134,8 @@ def runs_pods(cluster, node):
     wait_until("a pod runs", lambda: cluster.kubectl("get", "pod", "guest", "-o", "jsonpath={.status.phase}") == "Running")
     check(cluster.kubectl("get", "pod", "guest", "-o", "jsonpath={.spec.nodeName}") == "laptop", "where the pod runs")
     wait_until("its log", lambda: cluster.kubectl("logs", "guest").strip() == "hello over the network")
+    said = cluster.kubectl("exec", "guest", "--", "true", fails=True)
+    check("joined node" in said, f"exec for a pod of a joined node: {said}")
     # koordlet reports, and koord-manager offers what is idle.
     usage = "jsonpath={.status.nodeMetric.nodeUsage.resources.cpu}"
     wait_until("usage of the node", lambda: cluster.kubectl("get", "nodemetric", "laptop", "-o", usage) != "", limit=90)

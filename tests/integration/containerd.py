@@ -5,12 +5,11 @@ Exit status 77 means that this machine cannot run it.
 """
 
 import os
-import shutil
 import signal
 import sys
 
-from one_machine import (NAMESPACE, SKIP, Cgroups, Cluster, Failure, amount, arguments, check,
-                         run_in_folder, running, wait_until, why_not)
+from one_machine import (CONTAINERD_PACKAGES, NAMESPACE, Cgroups, Cluster, amount, check, run_if_possible, running, wait_until,
+                         why_not)
 from samples import BEST_EFFORT, Samples, milliseconds
 from volumes_and_probes import VolumesAndProbes
 
@@ -144,16 +143,5 @@ spec:
 """
 
 
-def main():
-    options = arguments(__doc__)
-    reason = why_not() or next((f"{program} is not installed (Debian package {package})" for program, package in
-                                (("containerd", "containerd"), ("runc", "runc"), ("busybox", "busybox-static"))
-                                if not shutil.which(program)), None)
-    if reason:
-        print("skipped:", reason)
-        return SKIP
-    return run_in_folder(ContainerdTest, options)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_if_possible(ContainerdTest, __doc__, why_not(CONTAINERD_PACKAGES)))

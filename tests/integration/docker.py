@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 from nri import image
-from one_machine import SKIP, Cgroups, Cluster, arguments, check, run_in_folder, wait_until, why_not
+from one_machine import CONTAINERD_PACKAGES, Cgroups, Cluster, check, run_if_possible, wait_until, why_not
 from runtime_proxy import SAY
 
 CONTAINERD = """version = 2
@@ -211,17 +211,7 @@ def program(name):
     return next((place for place in places if os.access(place, os.X_OK)), None) or shutil.which(name)
 
 
-def main():
-    options = arguments(__doc__)
-    reason = why_not() or next((f"{name} is not installed" for name in ("containerd", "runc", "busybox", "curl")
-                                if not shutil.which(name)), None) or next(
-        (f"{name} is not installed (Debian package docker.io); or name its folder in KOORD_DOCKER"
-         for name in ("dockerd", "docker") if not program(name)), None)
-    if reason:
-        print("skipped:", reason)
-        return SKIP
-    return run_in_folder(DockerTest, options)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_if_possible(DockerTest, __doc__, why_not({**CONTAINERD_PACKAGES, "curl": "curl"}) or next(
+        (f"{name} is not installed (Debian package docker.io); or name its folder in KOORD_DOCKER"
+         for name in ("dockerd", "docker") if not program(name)), None)))

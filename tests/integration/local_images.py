@@ -17,7 +17,7 @@ import sys
 import tarfile
 import threading
 
-from one_machine import SKIP, Cluster, arguments, check, run_in_folder, wait_until, why_not
+from one_machine import CONTAINERD_PACKAGES, Cluster, check, run_if_possible, wait_until, why_not
 
 USER = "Basic " + base64.b64encode(b"me:secret").decode()
 MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
@@ -218,16 +218,5 @@ class ImagesTest:
         check(run.returncode != 0 and "--images: /nothing" in run.stderr, run.stderr)
 
 
-def main():
-    options = arguments(__doc__)
-    reason = why_not() or next((f"{program} is not installed (Debian package {package})" for program, package in
-                                (("containerd", "containerd"), ("runc", "runc"), ("busybox", "busybox-static"))
-                                if not shutil.which(program)), None)
-    if reason:
-        print("skipped:", reason)
-        return SKIP
-    return run_in_folder(ImagesTest, options)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_if_possible(ImagesTest, __doc__, why_not(CONTAINERD_PACKAGES)))

@@ -18,7 +18,7 @@ import sys
 import tarfile
 import urllib.request
 
-from one_machine import NAMESPACE, SKIP, Cluster, arguments, check, run_in_folder, running, wait_until, why_not
+from one_machine import NAMESPACE, Cluster, check, run_if_possible, running, wait_until, why_not
 from runtime_proxy import RuntimeProxyTest, manifest
 
 CONFIG = """version = 2
@@ -189,14 +189,5 @@ def reason_to_skip():
     return None
 
 
-def main():
-    options = arguments(__doc__)
-    reason = why_not() or reason_to_skip()
-    if reason:
-        print("skipped:", reason)
-        return SKIP
-    return run_in_folder(NriTest, options)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_if_possible(NriTest, __doc__, why_not() or reason_to_skip()))

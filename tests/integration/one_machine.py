@@ -471,11 +471,17 @@ class Test:
         check(not left, f"processes are left: {left}")
 
 
-def why_not():
+# Programs of a host node with containerd, and their Debian packages.
+CONTAINERD_PACKAGES = {"containerd": "containerd", "runc": "runc", "busybox": "busybox-static"}
+
+
+def why_not(packages=None):
+    """Why this machine cannot run a test; None if it can. `packages`: further programs, by name, with their packages."""
     if os.geteuid() != 0:
         return "needs root"
-    if not shutil.which("kubectl"):
-        return "kubectl is not installed (Debian package kubernetes-client)"
+    for program, package in {"kubectl": "kubernetes-client", **(packages or {})}.items():
+        if not shutil.which(program):
+            return f"{program} is not installed (Debian package {package})"
     probes = ["/sys/fs/cgroup"] if os.path.exists("/sys/fs/cgroup/cgroup.controllers") else [
         "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuset", "/sys/fs/cgroup/memory"]
     for root in probes:
@@ -521,16 +527,16 @@ def run_in_folder(kind, options):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def main():
-    options = arguments(__doc__)
-    reason = why_not()
+def run_if_possible(kind, what, reason):
+    """A test's main function. `reason`: why this machine cannot run it; None if it can."""
+    options = arguments(what)
     if reason:
         print("skipped:", reason)
         return SKIP
-    return run_in_folder(Test, options)
+    return run_in_folder(kind, options)
 
 
 if __name__ == "__main__":
     import one_machine  # under the name by which others import it
 
-    sys.exit(one_machine.main())
+    sys.exit(one_machine.run_if_possible(one_machine.Test, __doc__, why_not()))

@@ -7,13 +7,12 @@ Exit status 77 means that this machine cannot run it.
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 
-from one_machine import (NAMESPACE, SKIP, Cgroups, Cluster, amount, arguments, check, run_in_folder,
-                         running, wait_until, why_not)
+from one_machine import (CONTAINERD_PACKAGES, NAMESPACE, Cgroups, Cluster, amount, check, run_if_possible, running, wait_until,
+                         why_not)
 
 # One line each of shares (or weight), quota, memory limit, CPUs.
 SAY = ("cat /sys/fs/cgroup/cpu/cpu.shares /sys/fs/cgroup/cpu/cpu.cfs_quota_us "
@@ -177,16 +176,5 @@ spec:
 """
 
 
-def main():
-    options = arguments(__doc__)
-    reason = why_not() or next((f"{program} is not installed (Debian package {package})" for program, package in
-                                (("containerd", "containerd"), ("runc", "runc"), ("busybox", "busybox-static"))
-                                if not shutil.which(program)), None)
-    if reason:
-        print("skipped:", reason)
-        return SKIP
-    return run_in_folder(RuntimeProxyTest, options)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_if_possible(RuntimeProxyTest, __doc__, why_not(CONTAINERD_PACKAGES)))

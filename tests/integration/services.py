@@ -13,7 +13,7 @@ import subprocess
 import sys
 import urllib.request
 
-from one_machine import SKIP, Cluster, arguments, check, run_in_folder, wait_until, why_not
+from one_machine import Cluster, check, run_if_possible, wait_until, why_not
 
 SERVER = ("import http.server,os,sys\n"
           "class H(http.server.BaseHTTPRequestHandler):\n"
@@ -209,14 +209,5 @@ class ServicesTest:
         check(not os.path.exists("/sys/class/net/koordctl0"), "the device koordctl0 is there")
 
 
-def main():
-    options = arguments(__doc__)
-    reason = why_not()
-    if reason:
-        print("skipped:", reason)
-        return SKIP
-    return run_in_folder(ServicesTest, options)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_if_possible(ServicesTest, __doc__, why_not()))

@@ -82,11 +82,6 @@ class Spark(one_machine.Test):
 
 
 if __name__ == "__main__":
-    options = one_machine.arguments(__doc__)
     # Pods are processes of this machine: its own Python, not one of whoever runs the test.
     os.environ["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    reason = one_machine.why_not()
-    if reason:
-        print("skipped:", reason)
-        sys.exit(one_machine.SKIP)
-    sys.exit(one_machine.run_in_folder(Spark, options))
+    sys.exit(one_machine.run_if_possible(Spark, __doc__, one_machine.why_not()))

@@ -185,11 +185,11 @@ std::string responseTo(std::string_view query, const Question& question, const A
   return out;
 }
 
-std::string failureOf(std::string_view query, int code) {
+std::string failureOf(std::string_view query, Failure failure) {
   if (query.size() < kHeader || (query[2] & 0x80) != 0) return {};
   std::string out(query.substr(0, kHeader));
   out[2] = static_cast<char>(0x80 | (query[2] & 0x79));
-  out[3] = static_cast<char>(0x80 | (code & 0x0f));
+  out[3] = static_cast<char>(0x80 | static_cast<int>(failure));
   std::fill(out.begin() + 4, out.end(), '\0');
   if (!questionOf(query)) return out;
   out += query.substr(kHeader, questionEnd(query) - kHeader);

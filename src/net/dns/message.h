@@ -54,9 +54,12 @@ struct Answer {
 // `limit` bytes, and says if there are more: clients ask again by TCP, or take those.
 std::string responseTo(std::string_view query, const Question& question, const Answer& answer,
                        std::string_view zone, std::size_t limit);
-// A response with an error: 1 malformed, 2 server failure, 4 not implemented, 5 refused. "" for a
-// message without a header, and for a response: two servers must not answer each other.
-std::string failureOf(std::string_view query, int code);
+// The response codes of errors.
+enum class Failure { Malformed = 1, ServerFailure = 2, NotImplemented = 4 };
+
+// A response with an error. "" for a message without a header, and for a response: two servers must
+// not answer each other.
+std::string failureOf(std::string_view query, Failure failure);
 
 // A query for a name, with recursion.
 std::string queryFor(std::uint16_t id, std::string_view name, std::uint16_t type);

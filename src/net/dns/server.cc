@@ -31,10 +31,6 @@ constexpr int kMostConnections = 200;
 constexpr auto kUpstreamTime = 2s;     // for each server
 constexpr auto kConnectionTime = 10s;  // for one query by TCP, and between two
 
-constexpr int kMalformed = 1;
-constexpr int kServerFailure = 2;
-constexpr int kNotImplemented = 4;
-
 auto into(error_code& error) {
   return asio::redirect_error(asio::use_awaitable, error);
 }
@@ -139,7 +135,7 @@ class Server::State {
     const auto question = questionOf(query);
     if (!question) {
       const bool standard = query.size() < 3 || (query[2] & 0x78) == 0;
-      return failureOf(query, standard ? kMalformed : kNotImplemented);
+      return failureOf(query, standard ? Failure::Malformed : Failure::NotImplemented);
     }
     const auto answer = options_.answer(*question);
     if (!answer || !answer->alias.empty()) return std::nullopt;
@@ -180,7 +176,7 @@ class Server::State {
       std::string response = co_await std::move(asking);
       if (!response.empty()) co_return response;
     }
-    co_return failureOf(query, kServerFailure);
+    co_return failureOf(query, Failure::ServerFailure);
   }
 
   asio::awaitable<void> serveUdp() {

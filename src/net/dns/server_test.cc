@@ -197,7 +197,7 @@ TEST(DnsServerTest, GarbageIsAnsweredOrDroppedAndTheServerGoesOn) {
   EXPECT_EQ(codeOf(exchange(SOCK_DGRAM, server->port(), loop)), 1);
   std::string response = query;
   response[2] = static_cast<char>(0x81);
-  EXPECT_EQ(failureOf(response, 1), "") << "servers do not answer each other";
+  EXPECT_EQ(failureOf(response, Failure::Malformed), "") << "servers do not answer each other";
   std::string notify = query;
   notify[2] = 0x20;
   EXPECT_EQ(codeOf(exchange(SOCK_DGRAM, server->port(), notify)), 4);

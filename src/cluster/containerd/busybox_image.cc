@@ -1,14 +1,12 @@
 #include "cluster/containerd/busybox_image.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fmt/format.h>
 #include <openssl/sha.h>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <memory>
 
+#include "base/archive.h"
 #include "base/file.h"
 #include "base/json.h"
 
@@ -51,16 +49,9 @@ class Tar {
   }
 
  private:
-  struct Free {
-    void operator()(archive* a) const { archive_write_free(a); }
-  };
-  struct FreeEntry {
-    void operator()(archive_entry* entry) const { archive_entry_free(entry); }
-  };
-
   void add(const std::string& name, unsigned type, int mode, std::string_view content,
            const std::string& target) {
-    const std::unique_ptr<archive_entry, FreeEntry> entry(archive_entry_new());
+    const ArchiveEntry entry(archive_entry_new());
     archive_entry_set_pathname(entry.get(), name.c_str());
     archive_entry_set_filetype(entry.get(), type);
     archive_entry_set_perm(entry.get(), static_cast<mode_t>(mode));
@@ -86,7 +77,7 @@ class Tar {
 
   std::string bytes_;
   std::string problem_;
-  std::unique_ptr<archive, Free> archive_;
+  ArchiveWriter archive_;
 };
 
 std::string sha256(std::string_view data) {

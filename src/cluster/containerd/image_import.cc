@@ -1,7 +1,5 @@
 #include "cluster/containerd/image_import.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <memory>
 #include <sstream>
 
+#include "base/archive.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/run_program.h"
@@ -54,7 +53,7 @@ class FolderArchive {
     const int fd = ::mkstemp(self->path_.data());
     if (fd < 0) return fail(errnoError("create " + self->path_, errno));
     const Fd file(fd);
-    const std::unique_ptr<archive, int (*)(archive*)> tar(archive_write_new(), archive_write_free);
+    const ArchiveWriter tar(archive_write_new());
     archive_write_set_format_pax_restricted(tar.get());
     if (archive_write_open_fd(tar.get(), fd) != ARCHIVE_OK)
       return fail(ErrorCode::Internal, "write " + self->path_);
@@ -83,8 +82,7 @@ class FolderArchive {
     const Fd source(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!source) return fail(errnoError("read " + file.string(), errno));
     std::error_code ec;
-    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
-                                                                         archive_entry_free);
+    const ArchiveEntry entry(archive_entry_new());
     archive_entry_set_pathname(entry.get(), name.c_str());
     archive_entry_set_filetype(entry.get(), AE_IFREG);
     archive_entry_set_perm(entry.get(), 0644);

@@ -1,7 +1,5 @@
 #include "cluster/snapshot/snapshot_reader.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <memory>
+
+#include "base/archive.h"
 
 namespace koord::cluster {
 
@@ -19,13 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBlockBytes = 64 << 10;
 constexpr std::size_t kLongestLine = 64 << 20;
-
-struct FreeReader {
-  void operator()(archive* a) const { archive_read_free(a); }
-};
-struct FreeDisk {
-  void operator()(archive* a) const { archive_write_free(a); }
-};
 
 // True if each part of the relative path is a plain name.
 bool isBelow(std::string_view path) {
@@ -191,8 +183,8 @@ class Reader {
   std::string path_;
   const SnapshotVisitor& visitor_;
   std::string folder_;
-  std::unique_ptr<archive, FreeReader> archive_;
-  std::unique_ptr<archive, FreeDisk> disk_;
+  ArchiveReader archive_;
+  ArchiveWriter disk_;
   SnapshotDigest digest_;
   SnapshotCounts counts_;
 };

@@ -1,7 +1,5 @@
 #include "cluster/snapshot/snapshot_writer.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,6 +11,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/fd.h"
 
 namespace koord::cluster {
@@ -24,11 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kPartBytes = 4 << 20;
 constexpr std::size_t kReadBytes = 256 << 10;
 
-struct FreeEntry {
-  void operator()(archive_entry* entry) const { archive_entry_free(entry); }
-};
-using EntryPtr = std::unique_ptr<archive_entry, FreeEntry>;
-
 }  // namespace
 
 // The tar archive under its temporary name.
@@ -36,7 +30,6 @@ class SnapshotWriter::Archive {
  public:
   explicit Archive(std::string path) : path_(std::move(path)), partial_(path_ + ".partial") {}
   ~Archive() {
-    if (archive_) archive_write_free(archive_);
     if (fd_) ::unlink(partial_.c_str());
   }
   Archive(const Archive&) = delete;
@@ -48,15 +41,15 @@ class SnapshotWriter::Archive {
     ::unlink(partial_.c_str());  // of a koordctl that was killed
     fd_ = Fd(::open(partial_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
     if (!fd_) return fail(errnoError("write " + partial_, errno));
-    archive_ = archive_write_new();
-    const bool ready = archive_write_set_format_pax_restricted(archive_) == ARCHIVE_OK &&
-                       archive_write_add_filter_zstd(archive_) == ARCHIVE_OK &&
-                       archive_write_open_fd(archive_, fd_.get()) == ARCHIVE_OK;
+    archive_.reset(archive_write_new());
+    const bool ready = archive_write_set_format_pax_restricted(archive_.get()) == ARCHIVE_OK &&
+                       archive_write_add_filter_zstd(archive_.get()) == ARCHIVE_OK &&
+                       archive_write_open_fd(archive_.get(), fd_.get()) == ARCHIVE_OK;
     return ready ? Result<>() : wrong();
   }
 
   Result<> addText(const std::string& name, std::string_view text) {
-    const EntryPtr entry(archive_entry_new());
+    const ArchiveEntry entry(archive_entry_new());
     archive_entry_set_pathname(entry.get(), name.c_str());
     archive_entry_set_filetype(entry.get(), AE_IFREG);
     archive_entry_set_perm(entry.get(), 0600);
@@ -66,10 +59,10 @@ class SnapshotWriter::Archive {
   }
 
   Result<> begin(archive_entry* entry) {
-    return archive_write_header(archive_, entry) == ARCHIVE_OK ? Result<>() : wrong();
+    return archive_write_header(archive_.get(), entry) == ARCHIVE_OK ? Result<>() : wrong();
   }
   Result<> append(std::string_view bytes) {
-    if (archive_write_data(archive_, bytes.data(), bytes.size()) < 0) return wrong();
+    if (archive_write_data(archive_.get(), bytes.data(), bytes.size()) < 0) return wrong();
     digest_.add(bytes);
     return {};
   }
@@ -77,7 +70,7 @@ class SnapshotWriter::Archive {
   std::string digest() { return digest_.hex(); }
 
   Result<> close() {
-    if (archive_write_close(archive_) != ARCHIVE_OK) return wrong();
+    if (archive_write_close(archive_.get()) != ARCHIVE_OK) return wrong();
     if (::fsync(fd_.get()) != 0) return fail(errnoError("write " + partial_, errno));
     if (::rename(partial_.c_str(), path_.c_str()) != 0)
       return fail(errnoError("rename " + partial_, errno));
@@ -88,16 +81,16 @@ class SnapshotWriter::Archive {
  private:
   std::unexpected<Error> wrong() const {
     // libarchive's text does not say what the system said, for example that the disk is full.
-    if (const int failed = archive_errno(archive_); failed > 0)
+    if (const int failed = archive_errno(archive_.get()); failed > 0)
       return fail(errnoError("write " + partial_, failed));
-    const char* why = archive_error_string(archive_);
+    const char* why = archive_error_string(archive_.get());
     return fail(ErrorCode::Io, fmt::format("write {}: {}", partial_, why ? why : "unknown error"));
   }
 
   std::string path_;
   std::string partial_;
   Fd fd_;  // empty when the file has its final name
-  archive* archive_ = nullptr;
+  ArchiveWriter archive_;
   SnapshotDigest digest_;
 };
 
@@ -162,7 +155,7 @@ Result<> SnapshotWriter::addOne(const std::string& root, const std::string& path
     if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
       return fail(errnoError("read " + full, errno));
   }
-  const EntryPtr entry(archive_entry_new());
+  const ArchiveEntry entry(archive_entry_new());
   archive_entry_copy_stat(entry.get(), &info);
   archive_entry_set_pathname(entry.get(), (kSnapshotData + path).c_str());
   if (S_ISLNK(info.st_mode)) {

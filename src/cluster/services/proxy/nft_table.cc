@@ -5,8 +5,12 @@
 #include <nftables/libnftables.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+
+#include "base/fd.h"
+#include "base/file.h"
 
 namespace koord::cluster::services {
 
@@ -39,6 +43,9 @@ std::string trimmed(const char* text) {
 }  // namespace
 
 Result<std::unique_ptr<NftTable>> NftTable::open() {
+  // libnftables ends the process when it cannot open its socket.
+  const Fd trial(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
+  if (!trial) return fail(errnoError("nftables: open a netlink socket", errno));
   nft_ctx* context = ::nft_ctx_new(NFT_CTX_DEFAULT);
   if (!context) return fail(ErrorCode::Unavailable, "nftables: out of memory");
   auto table = std::unique_ptr<NftTable>(new NftTable(context));

@@ -34,14 +34,8 @@ class CriCommand final : public StreamedCommand {
   // Bytes that came with the head of the answer.
   Result<> feed(std::string_view bytes) { return session_.feed(bytes); }
 
-  Task<std::optional<std::string>> readOut() override {
-    auto taking = out_.next();
-    co_return co_await taking;
-  }
-  Task<std::optional<std::string>> readErr() override {
-    auto taking = err_.next();
-    co_return co_await taking;
-  }
+  Task<std::optional<std::string>> readOut() override { return out_.next(); }
+  Task<std::optional<std::string>> readErr() override { return err_.next(); }
   Task<bool> write(std::string bytes) override {
     if (inStream_ == 0) co_return false;
     session_.write(inStream_, bytes);

@@ -13,14 +13,8 @@ class AttachedContainer final : public StreamedCommand {
       : socket_(io.open(std::move(socket))), out_(executor), err_(executor) {}
 
   // ended() reads the messages of both outputs.
-  Task<std::optional<std::string>> readOut() override {
-    auto taking = out_.next();
-    co_return co_await taking;
-  }
-  Task<std::optional<std::string>> readErr() override {
-    auto taking = err_.next();
-    co_return co_await taking;
-  }
+  Task<std::optional<std::string>> readOut() override { return out_.next(); }
+  Task<std::optional<std::string>> readErr() override { return err_.next(); }
   Task<bool> write(std::string bytes) override {
     for (std::size_t at = 0; at < bytes.size(); at += kMaxAttachBytes) {
       auto sending =

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -11,6 +10,7 @@
 #include <cerrno>
 
 #include "base/file.h"
+#include "cluster/hostnode/session_process.h"
 
 namespace koord::cluster {
 
@@ -103,41 +103,21 @@ Result<Terminal> openTerminal() {
   return terminal;
 }
 
-Result<pid_t> spawn(std::vector<std::string> argv, posix_spawn_file_actions_t& actions) {
-  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  std::vector<char*> arguments;
-  for (auto& part : argv) arguments.push_back(part.data());
-  arguments.push_back(nullptr);
-  pid_t pid = 0;
-  const int error =
-      ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return fail(errnoError("start " + argv[0], error));
-  return pid;
-}
-
 }  // namespace
 
 Result<std::shared_ptr<StreamedCommand>> startCommandProcess(StreamIo& io,
                                                              std::vector<std::string> argv,
                                                              CommandStreams streams) {
-  posix_spawn_file_actions_t actions;
+  ChildFiles files;
   if (streams.terminal) {
     auto terminal = openTerminal();
     if (!terminal) return fail(std::move(terminal.error()));
-    posix_spawn_file_actions_init(&actions);
     // The first terminal that the leader of a session opens becomes the session's.
-    posix_spawn_file_actions_addopen(&actions, 0, terminal->path.c_str(), O_RDWR, 0);
-    posix_spawn_file_actions_adddup2(&actions, 0, 1);
-    posix_spawn_file_actions_adddup2(&actions, 0, 2);
-    auto pid = spawn(std::move(argv), actions);
+    files.open(0, terminal->path, O_RDWR);
+    files.take(1, 0);
+    files.take(2, 0);
+    files.closeFrom(3);
+    auto pid = startSession(std::move(argv), files);
     if (!pid) return fail(std::move(pid.error()));
     auto process = std::make_shared<CommandProcess>(io, *pid);
     process->setTerminal(std::move(terminal->master));
@@ -148,15 +128,15 @@ Result<std::shared_ptr<StreamedCommand>> startCommandProcess(StreamIo& io,
   Result<Pipe> err = makePipe();
   for (auto* made : {&in, &out, &err})
     if (!*made) return fail(std::move(made->error()));
-  posix_spawn_file_actions_init(&actions);
   if (streams.in) {
-    posix_spawn_file_actions_adddup2(&actions, in->reader.get(), 0);
+    files.take(0, in->reader.get());
   } else {
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    files.open(0, "/dev/null", O_RDONLY);
   }
-  posix_spawn_file_actions_adddup2(&actions, out->writer.get(), 1);
-  posix_spawn_file_actions_adddup2(&actions, err->writer.get(), 2);
-  auto pid = spawn(std::move(argv), actions);
+  files.take(1, out->writer.get());
+  files.take(2, err->writer.get());
+  files.closeFrom(3);
+  auto pid = startSession(std::move(argv), files);
   if (!pid) return fail(std::move(pid.error()));
   auto process = std::make_shared<CommandProcess>(io, *pid);
   process->setPipes(std::move(in->writer), std::move(out->reader), std::move(err->reader));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include "cluster/hostnode/command_process.h"
 #include "cluster/hostnode/container_record.h"
 #include "cluster/hostnode/pod_cgroups.h"
+#include "cluster/hostnode/session_process.h"
 #include "cluster/hostnode/shim.h"
 #include "cluster/hostnode/volumes/on_worker.h"
 #include "net/tls.h"
@@ -170,47 +170,27 @@ class ProcessRuntime::Worker {
   Result<> spawnShim(const std::string& dir) {
     int pipe[2];
     if (::pipe2(pipe, O_CLOEXEC) != 0) return fail(errnoError("pipe", errno));
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    const Fd reader(pipe[0]);
+    Fd writer(pipe[1]);
     const std::string shimLog = dir + "/shim.log";
-    posix_spawn_file_actions_addopen(&actions, 1, shimLog.c_str(), O_WRONLY | O_CREAT | O_APPEND,
-                                     0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    posix_spawn_file_actions_adddup2(&actions, pipe[1], kShimReadyFd);
-    // Sockets that a library opened without close-on-exec must not stay open in the shim.
-    posix_spawn_file_actions_addclosefrom_np(&actions, kShimReadyFd + 1);
-    // Its own session: a signal to our terminal or process group does not end containers.
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-
+    ChildFiles files;
+    files.open(0, "/dev/null", O_RDONLY);
+    files.open(1, shimLog, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    files.take(2, 1);
+    files.take(kShimReadyFd, writer.get());
+    files.closeFrom(kShimReadyFd + 1);
     std::vector<std::string> command = options_.shimCommand;
     command.insert(command.end(), {kShimRun, dir});
-    std::vector<char*> argv;
-    for (auto& part : command) argv.push_back(part.data());
-    argv.push_back(nullptr);
-    pid_t pid = 0;
-    const int error = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    ::close(pipe[1]);
-    if (error != 0) {
-      ::close(pipe[0]);
-      return fail(errnoError("start " + command[0], error));
-    }
-    shims_.insert(pid);
-    const bool ready = awaitReady(pipe[0]);
-    ::close(pipe[0]);
-    if (ready) return {};
-    ::kill(pid, SIGKILL);
-    const auto said = readFile(shimLog);
+    auto pid = startSession(std::move(command), files);
+    if (!pid) return fail(std::move(pid.error()));
+    writer.reset();
+    shims_.insert(*pid);
+    if (awaitReady(reader.get())) return {};
+    ::kill(*pid, SIGKILL);
+    const auto log = readFile(shimLog);
     return fail(ErrorCode::Internal,
                 fmt::format("the shim did not start the container{}{}",
-                            said && !said->empty() ? ": " : "", said ? *said : ""));
+                            log && !log->empty() ? ": " : "", log ? *log : ""));
   }
 
   // Shims that this process started are its children.

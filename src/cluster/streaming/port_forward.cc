@@ -28,33 +28,22 @@ struct Forwarded {
 };
 using ForwardedPtr = std::shared_ptr<Forwarded>;
 
-class PortForward : public std::enable_shared_from_this<PortForward> {
+class PortForward final : public SpdyLink::Handler,
+                          public std::enable_shared_from_this<PortForward> {
  public:
   PortForward(Executor& executor, StreamIo& io, std::string pod)
       : executor_(executor), io_(io), pod_(std::move(pod)) {}
 
   bool open(const net::ServerRequest& request, ResponderPtr responder) {
-    const auto weak = weak_from_this();
-    SpdyLink::Handler handler{
-        [weak](std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) {
-          if (const auto self = weak.lock()) self->onStream(stream, headers, fin);
-        },
-        [weak](std::uint32_t stream, std::string_view bytes, bool fin) -> std::size_t {
-          const auto self = weak.lock();
-          return self ? self->onData(stream, bytes, fin) : 0;
-        },
-        [weak](std::uint32_t stream) {
-          if (const auto self = weak.lock()) self->onReset(stream);
-        }};
     if (wantsWebSocket(request)) {
       const auto protocol = negotiate(request.headers, "Sec-WebSocket-Protocol", {kTunnel});
       if (!protocol) return refuse(*responder, kTunnel);
-      link_ = SpdyLink::acceptTunnel(request, std::move(responder), *protocol, std::move(handler));
+      link_ = SpdyLink::acceptTunnel(request, std::move(responder), *protocol, weak_from_this());
       return link_ != nullptr;
     }
     const auto protocol = negotiate(request.headers, "X-Stream-Protocol-Version", {kProtocol});
     if (!protocol) return refuse(*responder, kProtocol);
-    link_ = SpdyLink::accept(std::move(responder), *protocol, std::move(handler));
+    link_ = SpdyLink::accept(std::move(responder), *protocol, weak_from_this());
     return true;
   }
 
@@ -73,7 +62,7 @@ class PortForward : public std::enable_shared_from_this<PortForward> {
     return false;
   }
 
-  void onStream(std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) {
+  void onStream(std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) override {
     const auto type = net::spdyHeader(headers, "streamtype");
     const auto text = net::spdyHeader(headers, "port");
     std::uint16_t port = 0;
@@ -100,7 +89,7 @@ class PortForward : public std::enable_shared_from_this<PortForward> {
     waiting_.erase(id);
   }
 
-  std::size_t onData(std::uint32_t stream, std::string_view bytes, bool fin) {
+  std::size_t onData(std::uint32_t stream, std::string_view bytes, bool fin) override {
     const auto found = byStream_.find(stream);
     if (found == byStream_.end()) return 0;
     found->second->input.push(bytes);
@@ -108,7 +97,7 @@ class PortForward : public std::enable_shared_from_this<PortForward> {
     return bytes.size();
   }
 
-  void onReset(std::uint32_t stream) {
+  void onReset(std::uint32_t stream) override {
     const auto found = byStream_.find(stream);
     if (found == byStream_.end()) return;
     found->second->reset = true;

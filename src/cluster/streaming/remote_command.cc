@@ -123,24 +123,13 @@ class WebSocketCommand final : public CommandConnection {
   std::string text_;                     // of base64, not yet decoded
 };
 
-class SpdyCommand final : public CommandConnection {
+class SpdyCommand final : public CommandConnection, public SpdyLink::Handler {
  public:
   SpdyCommand(Executor& executor, CommandStreams streams) : CommandConnection(executor, streams) {}
 
   void open(ResponderPtr responder, const std::string& protocol) {
     const auto weak = std::weak_ptr(std::static_pointer_cast<SpdyCommand>(shared_from_this()));
-    link_ = SpdyLink::accept(
-        std::move(responder), protocol,
-        {[weak](std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) {
-           if (const auto self = weak.lock()) self->onStream(stream, headers, fin);
-         },
-         [weak](std::uint32_t stream, std::string_view bytes, bool fin) -> std::size_t {
-           const auto self = weak.lock();
-           return self ? self->onData(stream, bytes, fin) : 0;
-         },
-         [weak](std::uint32_t stream) {
-           if (const auto self = weak.lock()) self->onReset(stream);
-         }});
+    link_ = SpdyLink::accept(std::move(responder), protocol, weak);
     link_->onClosed([weak] {
       if (const auto self = weak.lock()) self->lost();
     });
@@ -162,7 +151,7 @@ class SpdyCommand final : public CommandConnection {
   }
 
  private:
-  void onStream(std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) {
+  void onStream(std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) override {
     static const std::map<std::string_view, StreamChannel> kTypes = {
         {"stdin", StreamChannel::In},
         {"stdout", StreamChannel::Out},
@@ -181,7 +170,7 @@ class SpdyCommand final : public CommandConnection {
     if (streams_.size() >= expected) setReady();
   }
 
-  std::size_t onData(std::uint32_t stream, std::string_view bytes, bool fin) {
+  std::size_t onData(std::uint32_t stream, std::string_view bytes, bool fin) override {
     std::size_t kept = 0;
     for (const auto& [channel, number] : streams_) {
       if (number != stream) continue;
@@ -191,7 +180,7 @@ class SpdyCommand final : public CommandConnection {
     return kept;
   }
 
-  void onReset(std::uint32_t stream) {
+  void onReset(std::uint32_t stream) override {
     for (const auto& [channel, number] : streams_)
       if (number == stream && channel == StreamChannel::In) input().end();
     std::erase_if(streams_, [&](const auto& entry) { return entry.second == stream; });

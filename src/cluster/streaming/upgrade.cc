@@ -112,7 +112,7 @@ void WebSocketLink::lost() {
   if (auto fn = std::exchange(onClosed_, nullptr)) fn();
 }
 
-SpdyLink::SpdyLink(Handler handler) : handler_(std::move(handler)) {
+SpdyLink::SpdyLink(std::weak_ptr<Handler> handler) : handler_(std::move(handler)) {
   net::SpdySession::Events events;
   events.send = [this](std::string bytes) {
     if (closed_) return;
@@ -120,18 +120,20 @@ SpdyLink::SpdyLink(Handler handler) : handler_(std::move(handler)) {
     responder_->write(std::make_shared<const std::string>(std::move(bytes)));
   };
   events.onStream = [this](std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) {
-    handler_.onStream(stream, headers, fin);
+    if (const auto handler = handler_.lock()) handler->onStream(stream, headers, fin);
   };
   events.onData = [this](std::uint32_t stream, std::string_view bytes, bool fin) {
-    kept_ += handler_.onData(stream, bytes, fin);
+    if (const auto handler = handler_.lock()) kept_ += handler->onData(stream, bytes, fin);
   };
-  events.onReset = [this](std::uint32_t stream) { handler_.onReset(stream); };
+  events.onReset = [this](std::uint32_t stream) {
+    if (const auto handler = handler_.lock()) handler->onReset(stream);
+  };
   events.onGoAway = [] {};
   session_ = std::make_unique<net::SpdySession>(false, std::move(events));
 }
 
 std::shared_ptr<SpdyLink> SpdyLink::accept(ResponderPtr responder, const std::string& protocol,
-                                           Handler handler) {
+                                           std::weak_ptr<Handler> handler) {
   const std::shared_ptr<SpdyLink> link(new SpdyLink(std::move(handler)));
   link->responder_ = responder;
   responder->onClosed([weak = std::weak_ptr(link)] {
@@ -149,7 +151,8 @@ std::shared_ptr<SpdyLink> SpdyLink::accept(ResponderPtr responder, const std::st
 
 std::shared_ptr<SpdyLink> SpdyLink::acceptTunnel(const net::ServerRequest& request,
                                                  ResponderPtr responder,
-                                                 const std::string& protocol, Handler handler) {
+                                                 const std::string& protocol,
+                                                 std::weak_ptr<Handler> handler) {
   const std::shared_ptr<SpdyLink> link(new SpdyLink(std::move(handler)));
   link->tunnel_ = WebSocketLink::accept(
       request, std::move(responder), protocol,

@@ -63,20 +63,23 @@ class WebSocketLink : public std::enable_shared_from_this<WebSocketLink> {
 class SpdyLink : public std::enable_shared_from_this<SpdyLink> {
  public:
   using ResponderPtr = std::shared_ptr<net::Responder>;
-  struct Handler {
-    std::function<void(std::uint32_t stream, const net::SpdyHeaders& headers, bool fin)> onStream;
-    // Returns the number of bytes that the session keeps, for consumed().
-    std::function<std::size_t(std::uint32_t stream, std::string_view bytes, bool fin)> onData;
-    std::function<void(std::uint32_t stream)> onReset;
+  // Called while it exists.
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    virtual void onStream(std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) = 0;
+    // Returns the number of bytes that the handler keeps, for consumed().
+    virtual std::size_t onData(std::uint32_t stream, std::string_view bytes, bool fin) = 0;
+    virtual void onReset(std::uint32_t stream) = 0;
   };
 
   // protocol: the value of X-Stream-Protocol-Version.
   static std::shared_ptr<SpdyLink> accept(ResponderPtr responder, const std::string& protocol,
-                                          Handler handler);
+                                          std::weak_ptr<Handler> handler);
   // SPDY in the messages of a WebSocket. nullptr after an answer 400.
   static std::shared_ptr<SpdyLink> acceptTunnel(const net::ServerRequest& request,
                                                 ResponderPtr responder, const std::string& protocol,
-                                                Handler handler);
+                                                std::weak_ptr<Handler> handler);
 
   net::SpdySession& session() { return *session_; }
   void consumed(std::size_t bytes);
@@ -86,11 +89,11 @@ class SpdyLink : public std::enable_shared_from_this<SpdyLink> {
   void onClosed(Callback fn) { onClosed_ = std::move(fn); }
 
  private:
-  explicit SpdyLink(Handler handler);
+  explicit SpdyLink(std::weak_ptr<Handler> handler);
   std::size_t input(std::string_view bytes);
   void lost();
 
-  Handler handler_;
+  std::weak_ptr<Handler> handler_;
   ResponderPtr responder_;
   std::shared_ptr<WebSocketLink> tunnel_;  // instead of the responder
   std::unique_ptr<net::SpdySession> session_;

@@ -128,17 +128,15 @@ Result<> Join::open(const Invitation& invitation, const std::string& program) {
       Host::open(*api_, loop_, Random(Random::entropy()),
                  {.dataDir = data_.path(),
                   .runtime = options_.runtime,
-                  .containerdSocket = options_.containerdSocket,
                   .program = program,
                   .tls = std::make_shared<const net::ServerTls>(
                       invitation.serving.certPem, invitation.serving.keyPem, invitation.authority),
                   .http = &http_,
-                  .runtimeProxy = false,
-                  .evictionHard = options_.evictionHard,
                   .nodeName = invitation.node,
                   .address = address});
   if (!host) return fail(std::move(host.error()));
   host_ = *std::move(host);
+  if (const auto& note = host_->note(); !note.empty()) say("note: " + note);
   supervisor_ = std::make_unique<Supervisor>(loop_, [](const std::string&) {});
   ComponentOptions component;
   component.programDir = std::filesystem::path(program).parent_path();
@@ -147,6 +145,7 @@ Result<> Join::open(const Invitation& invitation, const std::string& program) {
   component.nodeName = invitation.node;
   component.cgroupRoot = host_->cgroupRoot();
   component.containerd = host_->containerdSocket();
+  component.runtimeProxy = options_.runtime.proxy;
   component.verbosity = options_.verbosity;
   auto made = makeComponent("koordlet", koordlet, component);
   if (!made) return fail(std::move(made.error()));

@@ -6,15 +6,15 @@
 
 #include <string>
 
+#include "cluster/up/runtime_options.h"
+
 namespace koord::cluster {
 
 struct JoinOptions {
   std::string invitation;  // a file, "-" = standard input, "" = the one of the last time
   std::string dataDir;     // "" = defaultDataDir()
   std::string address;     // of the node and of the kubelet's port; "" = the one towards the server
-  std::string runtime = "process";
-  std::string containerdSocket;
-  std::string evictionHard;
+  RuntimeOptions runtime;
   bool quiet = false;
   int verbosity = 0;
 };

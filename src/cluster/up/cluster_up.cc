@@ -201,8 +201,11 @@ void ClusterUp::publish(const std::string& address) {
 Result<> ClusterUp::openHost(const std::string& program) {
   if (options_.hostNode == HostNodeMode::Off) return {};
   auto host = Host::open(*api_, pausable_, random_.fork(),
-                         {data_.path(), options_.runtime, options_.containerdSocket, program, tls_,
-                          &http_, options_.runtimeProxy, options_.evictionHard, options_.images});
+                         {.dataDir = data_.path(),
+                          .runtime = options_.runtime,
+                          .program = program,
+                          .tls = tls_,
+                          .http = &http_});
   if (host) {
     actors_->host = *std::move(host);
     actors_->access.setHost(*actors_->host);
@@ -250,7 +253,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
   options.dataDir = data_.path();
   options.configDir = options_.configDir;
   options.verbosity = options_.verbosity;
-  options.runtimeProxy = options_.runtimeProxy;
+  options.runtimeProxy = options_.runtime.proxy;
   options.severalNodes = simulatedNodes() + (actors_->host ? 1 : 0) > 1;
   if (actors_->host) {
     options.nodeName = actors_->host->nodeName();

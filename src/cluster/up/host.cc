@@ -31,7 +31,7 @@ std::string listenAt(const std::string& address) {
 
 Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Random random,
                                          HostOptions options) {
-  auto thresholds = parseEvictionHard(options.evictionHard);
+  auto thresholds = parseEvictionHard(options.runtime.evictionHard);
   if (!thresholds) return fail(std::move(thresholds.error()).within("--eviction-hard"));
   RealCgroupFs fs;
   auto layout = checkHostNode(fs);
@@ -83,9 +83,9 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
 }
 
 Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
-  const bool automatic = options.runtime == "auto";
+  const bool automatic = options.runtime.kind == "auto";
   std::string why;
-  if (automatic && options.containerdSocket.empty()) why = missingForContainerd();
+  if (automatic && options.runtime.containerdSocket.empty()) why = missingForContainerd();
   if (automatic && why.empty()) {
     auto opened = openContainerd(executor, options);
     if (opened) return loadImages(options);
@@ -94,9 +94,9 @@ Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
   }
   if (automatic) {
     note_ = "--runtime=auto: the host node uses the runtime process, because " + why;
-    if (!options.images.empty()) note_ += "; --images has no effect";
+    if (!options.runtime.images.empty()) note_ += "; --images has no effect";
   }
-  if (options.runtime == "containerd") {
+  if (options.runtime.kind == "containerd") {
     auto opened = openContainerd(executor, options);
     if (!opened) return fail(ErrorCode::Invalid, "--runtime=containerd: " + opened.error().message);
     return loadImages(options);
@@ -108,7 +108,7 @@ Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
 }
 
 Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
-  std::string socket = options.containerdSocket;
+  std::string socket = options.runtime.containerdSocket;
   std::optional<ContainerdDaemon> own;
   daemon_ = std::make_unique<Supervisor>(executor, [](const std::string&) {});
   if (socket.empty()) {
@@ -119,7 +119,7 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
     daemon_->start({"containerd", own->argv(), {}, options.dataDir + "/logs/containerd.log"});
   }
   containerdSocket_ = socket;
-  if (options.runtimeProxy) {
+  if (options.runtime.proxy) {
     auto proxy = startProxy(options, socket);
     if (!proxy) return fail(std::move(proxy.error()));
     socket = *std::move(proxy);
@@ -152,9 +152,9 @@ void Host::closeContainerd() {
 }
 
 Result<> Host::loadImages(const HostOptions& options) const {
-  if (options.images.empty()) return {};
+  if (options.runtime.images.empty()) return {};
   const auto loaded =
-      importImages({containerdSocket_, loadedImagesFile(options.dataDir)}, options.images);
+      importImages({containerdSocket_, loadedImagesFile(options.dataDir)}, options.runtime.images);
   if (!loaded) return fail(ErrorCode::Invalid, "--images: " + loaded.error().message);
   return {};
 }

@@ -12,20 +12,17 @@
 #include "cluster/hostnode/pod_cgroups.h"
 #include "cluster/hostnode/probes/grpc/grpc_health.h"
 #include "cluster/hostnode/stream_server.h"
+#include "cluster/up/runtime_options.h"
 #include "cluster/up/supervisor.h"
 
 namespace koord::cluster {
 
 struct HostOptions {
   std::string dataDir;
-  std::string runtime;  // process, containerd, auto
-  std::string containerdSocket;
+  RuntimeOptions runtime;
   std::string program;  // path of this program, for shims
   std::shared_ptr<const net::ServerTls> tls;
   net::HttpTransport* http = nullptr;  // for probes
-  bool runtimeProxy = false;           // koord-runtime-proxy before containerd
-  std::string evictionHard;            // kubelet's format; "" = no pressure ever
-  std::string images;                  // a file or folder to import into containerd; "" = none
   std::string nodeName;                // "" = the name of the host
   std::string address = "127.0.0.1";   // of the node; the kubelet's port is there
 };

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cluster/up/runtime_options.h"
+
 namespace koord::cluster {
 
 enum class HostNodeMode { Auto, On, Off };
@@ -27,13 +29,7 @@ struct UpOptions {
   std::string kubeconfig;        // "" = <data folder>/kubeconfig
   bool mergeKubeconfig = false;  // and into the user's own, under a context of the cluster's name
   std::string configDir;         // with koord-scheduler.yaml and koord-descheduler.yaml
-  std::string runtime = "process";
-  std::string images;            // a file or folder to import; "" = none
-  std::string containerdSocket;  // "" = a containerd of our own
-  bool runtimeProxy = false;     // koord-runtime-proxy in front of it
-  std::string evictionHard =     // of the host node; "" = no pressure ever
-      "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,"
-      "imagefs.inodesFree<5%";
+  RuntimeOptions runtime;        // of the host node
   bool quiet = false;
   bool demo = false;
   int verbosity = 0;

@@ -2,15 +2,14 @@
 
 #include "cluster/up/clusters.h"
 #include "cluster/up/data_dir.h"
-#include "cluster/up/options.h"
 #include "koordctl/common/cluster_names.h"
+#include "koordctl/common/runtime_flags.h"
 
 namespace koord::koordctl {
 
 namespace {
 
 void addJoin(flags::Commands& commands, cluster::JoinOptions& options, const std::string& program) {
-  options.evictionHard = cluster::UpOptions{}.evictionHard;
   auto& join = commands.add("join", "Make this host a node of a cluster on another host");
   join.arguments = "[INVITATION]";
   join.details =
@@ -25,23 +24,14 @@ void addJoin(flags::Commands& commands, cluster::JoinOptions& options, const std
       "address", options.address,
       "Address of this node, where kubelet's port listens; default: the address that this host "
       "uses to reach the API server");
-  set.text(
-         "runtime", options.runtime,
-         "How the node runs containers: process (runs the command on this host's files and ignores "
-         "images) or containerd")
-      .oneOf({"process", "containerd"});
-  set.text(
-      "containerd-socket", options.containerdSocket,
-      "With --runtime=containerd: the socket of a running containerd; default: koordctl starts "
-      "its own, with an image of busybox-static");
-  set.text("eviction-hard", options.evictionHard,
-           "Thresholds of MemoryPressure, DiskPressure and PIDPressure of the node, as kubelet's "
-           "flag; \"\" for none");
+  addRuntimeFlags(set, options.runtime);
   set.boolean("quiet", options.quiet,
               "One line 'ready' on standard output when the node is registered, nothing else");
   set.integer("v", options.verbosity, "Verbosity of the logs").shortName('v');
   join.run = [&commands, &options, program](const std::vector<std::string>& files) {
     if (files.size() > 1) return commands.refuse("one INVITATION", "join");
+    if (const auto wrong = checkRuntimeFlags(options.runtime); !wrong.empty())
+      return commands.refuse(wrong, "join");
     if (!files.empty()) options.invitation = files.front();
     return cluster::runJoin(options, program);
   };

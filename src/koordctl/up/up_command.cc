@@ -4,6 +4,7 @@
 
 #include "cluster/up/up.h"
 #include "koordctl/common/cluster_names.h"
+#include "koordctl/common/runtime_flags.h"
 
 namespace koord::koordctl {
 
@@ -19,28 +20,11 @@ Result<> isFolder(const std::string& path) {
 }
 
 void addHostNodeFlags(flags::FlagSet& set, UpFlags& flags) {
-  auto& options = flags.options;
   set.text("host-node", flags.hostNode,
            "This host as a node: auto (if possible, otherwise the log has the reason), on (or "
            "fail), off")
       .oneOf({"auto", "on", "off"});
-  set.text("runtime", options.runtime,
-           "How the host node runs containers: process (runs the command on this host's files "
-           "and ignores images), containerd, or auto (containerd if it is installed, otherwise "
-           "process)")
-      .oneOf({"process", "containerd", "auto"});
-  set.text("images", options.images,
-           "With containerd: an archive of images (docker save), or a folder of archives or of an "
-           "OCI layout, to load at start");
-  set.text("containerd-socket", options.containerdSocket,
-           "With --runtime=containerd: the socket of a running containerd; default: koordctl "
-           "starts its own, with an image of busybox-static");
-  set.boolean("runtime-proxy", options.runtimeProxy,
-              "With --runtime=containerd: koord-runtime-proxy in front of it, so that koordlet's "
-              "values apply before containers start");
-  set.text("eviction-hard", options.evictionHard,
-           "Thresholds of MemoryPressure, DiskPressure and PIDPressure of the host node, as "
-           "kubelet's flag; \"\" for none. They keep new pods away; running pods are not evicted");
+  addRuntimeFlags(set, flags.options.runtime);
 }
 
 void addUpFlags(flags::FlagSet& set, UpFlags& flags) {
@@ -106,10 +90,8 @@ void addUpCommand(flags::Commands& commands, UpFlags& flags, const std::string& 
       return commands.refuse("--in-memory stores nothing: --name is not allowed", "up");
     if (up.flags.given("name") && up.flags.given("data-dir"))
       return commands.refuse("--name and --data-dir exclude each other", "up");
-    if (!options.images.empty() && options.runtime == "process")
-      return commands.refuse("--images needs --runtime=containerd or auto", "up");
-    if (options.runtimeProxy && options.runtime != "containerd")
-      return commands.refuse("--runtime-proxy needs --runtime=containerd", "up");
+    if (const auto wrong = checkRuntimeFlags(options.runtime); !wrong.empty())
+      return commands.refuse(wrong, "up");
     if (flags.nodes >= 0) options.nodes = flags.nodes;
     options.hostNode = flags.hostNode == "on"    ? HostNodeMode::On
                        : flags.hostNode == "off" ? HostNodeMode::Off

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 import threading
 import time
 import urllib.request

@@ -30,7 +30,6 @@ Not counted is what koord-scheduler does otherwise on purpose:
 """
 
 import argparse
-import datetime
 import json
 import re
 import sys

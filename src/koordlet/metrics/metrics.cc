@@ -613,5 +613,8 @@ std::string Metrics::internalText() const {
 std::string Metrics::externalText() const {
   return net::prometheusText(impl_->external);
 }
+const prometheus::Collectable& Metrics::external() const {
+  return impl_->external;
+}
 
 }  // namespace koord::koordlet

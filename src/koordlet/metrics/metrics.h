@@ -13,6 +13,10 @@
 #include "base/cpuset.h"
 #include "base/executor.h"
 
+namespace prometheus {
+class Collectable;
+}
+
 namespace koord::koordlet {
 
 class Metrics {
@@ -120,6 +124,8 @@ class Metrics {
 
   std::string internalText() const;
   std::string externalText() const;
+  // The external metrics themselves.
+  const prometheus::Collectable& external() const;
   std::string text() const { return internalText() + externalText(); }
 
  private:

@@ -1,6 +1,8 @@
 #include "scenario/virtual/machine.h"
 
 #include <fmt/format.h>
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "kube/client.h"
 #include "model/resources.h"
 #include "model/well_known.h"
+#include "net/prometheus.h"
 
 // Each second: cgroups are created and removed with their pods; latency-sensitive pods run, then BE
 // pods with the remaining CPU; counters advance; koordlet reads them in the same second, and its
@@ -118,34 +121,22 @@ Result<> readFiles(const json::value& document, MachineSpec& spec) {
   return readList(document, "metrics", "a list of names", spec.metrics);
 }
 
-// A line of the Prometheus format, NAME{LABEL="TEXT",...} VALUE, as an object of the labels and
-// "value". Texts with quotes do not occur.
-json::object seriesIn(std::string_view line) {
-  json::object series;
-  const auto end = line.rfind("} ");
-  if (end == line.npos) return series;
-  std::string_view labels = line.substr(0, end).substr(line.find('{') + 1);
-  while (!labels.empty()) {
-    const auto equals = labels.find("=\"");
-    const auto quote = labels.find('"', equals + 2);
-    if (equals == labels.npos || quote == labels.npos) break;
-    series[labels.substr(0, equals)] = json::string(labels.substr(equals + 2, quote - equals - 2));
-    labels.remove_prefix(std::min(labels.size(), quote + 2));
-  }
-  series["value"] = json::string(line.substr(end + 2));
-  return series;
-}
-
-json::object seriesByName(std::string_view text, const std::vector<std::string>& names) {
+// The series of counters and gauges: an object of the labels and "value" for each.
+json::object seriesByName(const prometheus::Collectable& registry,
+                          const std::vector<std::string>& names) {
   json::object found;
-  for (const auto& name : names) {
-    json::array list;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::string_view line = text.substr(at, text.find('\n', at) - at);
-      at += line.size() + 1;
-      if (line.starts_with(name + "{")) list.push_back(seriesIn(line));
+  for (const auto& name : names) found[name] = json::array();
+  for (const auto& family : registry.Collect()) {
+    auto* list = found.if_contains(family.name);
+    if (!list) continue;
+    for (const auto& metric : family.metric) {
+      json::object series;
+      for (const auto& label : metric.label) series[label.name] = label.value;
+      series["value"] = net::prometheusNumber(family.type == prometheus::MetricType::Counter
+                                                  ? metric.counter.value
+                                                  : metric.gauge.value);
+      list->get_array().push_back(std::move(series));
     }
-    found[name] = std::move(list);
   }
   return found;
 }
@@ -379,7 +370,7 @@ json::object Machine::picture() {
   if (auto* suppress = find(view, "cpuSuppress")) suppress->get_object().erase("rounds");
   data["koordlet"] = toJson(view);
   if (!spec_.metrics.empty())
-    data["metrics"] = toJson(seriesByName(metrics_.externalText(), spec_.metrics));
+    data["metrics"] = toJson(seriesByName(metrics_.external(), spec_.metrics));
   return data;
 }
 

@@ -24,13 +24,6 @@ namespace {
 
 constexpr std::chrono::minutes kImportLimit{30};
 
-bool isArchive(const fs::path& path) {
-  const std::string name = path.filename();
-  return std::ranges::any_of(
-      std::array<const char*, 5>{".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz"},
-      [&](const char* ending) { return name.ends_with(ending); });
-}
-
 // The names in what ctr says: "unpacking docker.io/library/web:1 (sha256:...)...done".
 std::vector<std::string> namesIn(const std::string& output) {
   std::vector<std::string> names;
@@ -125,6 +118,12 @@ Result<std::vector<std::string>> importArchive(const ImageStore& store, const st
 
 }  // namespace
 
+bool isImageArchive(const std::string& path) {
+  return std::ranges::any_of(
+      std::array<const char*, 5>{".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz"},
+      [&](const char* ending) { return path.ends_with(ending); });
+}
+
 Result<std::vector<std::string>> importImages(const ImageStore& store, const std::string& path) {
   std::error_code ec;
   // An absolute path is never taken for an option.
@@ -141,7 +140,7 @@ Result<std::vector<std::string>> importImages(const ImageStore& store, const std
   }
   std::vector<fs::path> archives;
   for (const auto& entry : fs::directory_iterator(place, ec))
-    if (isArchive(entry.path())) archives.push_back(entry.path());
+    if (isImageArchive(entry.path())) archives.push_back(entry.path());
   if (archives.empty())
     return fail(
         ErrorCode::NotFound,

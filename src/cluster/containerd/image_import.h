@@ -16,6 +16,9 @@ struct ImageStore {
   std::string namesFile;  // DATA/loaded-images
 };
 
+// Returns true if the name of the file says that it is an archive.
+bool isImageArchive(const std::string& path);
+
 // Imports an archive of `docker save` or of the OCI layout, the folder of an OCI layout, or all
 // archives in another folder. Returns the names of the images. Blocks; minutes for large images.
 Result<std::vector<std::string>> importImages(const ImageStore& store, const std::string& path);

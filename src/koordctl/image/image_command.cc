@@ -41,8 +41,7 @@ Result<cluster::ImageStore> storeOf(const ImageOptions& options) {
 }
 
 bool looksLikePath(const std::string& source) {
-  return source.starts_with('/') || source.starts_with('.') || source.ends_with(".tar") ||
-         source.ends_with(".tgz") || source.ends_with(".tar.gz");
+  return source.starts_with('/') || source.starts_with('.') || cluster::isImageArchive(source);
 }
 
 Result<> ranWell(const ProgramSpec& program) {

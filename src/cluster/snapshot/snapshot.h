@@ -25,6 +25,8 @@ inline constexpr const char* kSnapshotHeader = "snapshot.json";
 inline constexpr const char* kSnapshotEnd = "end.json";
 inline constexpr const char* kSnapshotObjects = "objects/";
 inline constexpr const char* kSnapshotData = "data/";
+// The folders of a data folder that a complete snapshot has.
+inline constexpr const char* kSnapshotTrees[] = {"pki", "volumes"};
 
 std::string encodeHeader(const SnapshotHeader& header);
 Result<SnapshotHeader> decodeHeader(std::string_view text);

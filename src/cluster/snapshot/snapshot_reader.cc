@@ -26,6 +26,18 @@ bool isBelow(std::string_view path) {
                               [](const fs::path& part) { return part == ".." || part == "."; });
 }
 
+// True if a snapshot may have such a file at that path below the data folder: it is in one of the
+// trees, and the tree itself is a folder.
+bool isAllowed(std::string_view path, archive_entry* entry) {
+  if (!isBelow(path) || archive_entry_hardlink(entry)) return false;
+  const std::string_view tree = path.substr(0, path.find('/'));
+  if (std::ranges::find(kSnapshotTrees, tree) == std::end(kSnapshotTrees)) return false;
+  const auto type = archive_entry_filetype(entry);
+  const bool isTree = path.find_first_not_of('/', tree.size()) == std::string_view::npos;
+  return type == AE_IFDIR ||
+         (!isTree && (type == AE_IFREG || type == AE_IFIFO || type == AE_IFLNK));
+}
+
 class Reader {
  public:
   Reader(std::string path, const SnapshotVisitor& visitor)
@@ -81,7 +93,8 @@ class Reader {
     }
     if (name.starts_with(kSnapshotObjects)) {
       const std::string rest = name.substr(std::string_view(kSnapshotObjects).size());
-      return readObjects(rest.substr(0, rest.find('/')));
+      const std::string resource = rest.substr(0, rest.find('/'));
+      if (!resource.empty()) return readObjects(resource);
     }
     if (name.starts_with(kSnapshotData)) {
       ++counts_.files;
@@ -133,11 +146,7 @@ class Reader {
 
   Result<> readFile(const std::string& name, archive_entry* entry) {
     if (!disk_) return eachBlock([](std::string_view) { return Result<>(); });
-    const bool plain =
-        archive_entry_hardlink(entry) == nullptr &&
-        (archive_entry_filetype(entry) == AE_IFREG || archive_entry_filetype(entry) == AE_IFDIR ||
-         archive_entry_filetype(entry) == AE_IFIFO || archive_entry_filetype(entry) == AE_IFLNK);
-    if (!isBelow(name) || !plain)
+    if (!isAllowed(name, entry))
       return wrong(fmt::format("has an entry that is not allowed: \"{}\"", name));
     archive_entry_set_pathname(entry, (folder_ + "/" + name).c_str());
     if (archive_write_header(disk_.get(), entry) < ARCHIVE_WARN) return notWritten();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <filesystem>
 #include <fstream>
@@ -102,6 +103,43 @@ TEST_F(SnapshotTest, AnExistingFileStays) {
   EXPECT_EQ(readFile(file).value_or(""), "mine");
 }
 
+TEST_F(SnapshotTest, AFileThatAppearsMeanwhileStays) {
+  auto writer = SnapshotWriter::create(file, {});
+  std::ofstream(file) << "mine";
+  EXPECT_FALSE((*writer)->finish());
+  EXPECT_EQ(readFile(file).value_or(""), "mine");
+}
+
+TEST_F(SnapshotTest, OneWriterAtATime) {
+  auto first = SnapshotWriter::create(file, {});
+  ASSERT_TRUE((*first)->addObject("pods", "{}"));
+  {
+    const auto second = SnapshotWriter::create(file, {});
+    ASSERT_FALSE(second);
+    EXPECT_THAT(second.error().message, HasSubstr("another koordctl writes"));
+  }
+  ASSERT_TRUE((*first)->finish());
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(SnapshotTest, TheFileOfAKilledWriterIsReplaced) {
+  std::ofstream(file + ".partial") << std::string(1 << 20, 'x');
+  write();
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(SnapshotTest, DevicesAreLeftOut) {
+  if (::mknod((data + "/pki/null").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0)
+    GTEST_SKIP() << "this user cannot make devices";
+  write();
+  SnapshotVisitor visitor;
+  visitor.dataDir = folder + "/restored";
+  fs::create_directories(visitor.dataDir);
+  const auto read = readSnapshot(file, visitor);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_FALSE(fs::exists(visitor.dataDir + "/pki/null"));
+}
+
 TEST_F(SnapshotTest, WithoutAnEndNothingIsLeft) {
   {
     auto writer = SnapshotWriter::create(file, {});
@@ -166,16 +204,34 @@ TEST_F(SnapshotTest, PathsThatLeadOutAreRefused) {
   EXPECT_FALSE(fs::exists(folder + "/restored/outside"));
 }
 
+TEST_F(SnapshotTest, OnlyTheFoldersOfASnapshotAreWritten) {
+  std::ofstream(data + "/cluster.db-journal") << "x";
+  fs::create_symlink("/tmp", data + "/volumes");
+  for (const char* tree : {"cluster.db-journal", "volumes"}) {
+    fs::remove(file);
+    auto writer = SnapshotWriter::create(file, {});
+    ASSERT_TRUE((*writer)->addTree(data, tree));
+    ASSERT_TRUE((*writer)->finish());
+    SnapshotVisitor visitor;
+    visitor.dataDir = folder + "/restored";
+    fs::create_directories(visitor.dataDir);
+    const auto read = readSnapshot(file, visitor);
+    ASSERT_FALSE(read) << tree;
+    EXPECT_THAT(read.error().message, HasSubstr("not allowed"));
+    EXPECT_TRUE(fs::is_empty(visitor.dataDir));
+  }
+}
+
 TEST_F(SnapshotTest, NothingIsWrittenThroughALink) {
-  fs::create_directories(data + "/a");
-  std::ofstream(data + "/a/b") << "x";
+  fs::create_directories(data + "/pki/a");
+  std::ofstream(data + "/pki/a/b") << "x";
   auto writer = SnapshotWriter::create(file, {});
   fs::create_directories(folder + "/other");
-  fs::create_symlink(folder + "/other", data + "/c");
-  ASSERT_TRUE((*writer)->addTree(data, "c"));
-  fs::remove(data + "/c");
-  fs::rename(data + "/a", data + "/c");
-  ASSERT_TRUE((*writer)->addTree(data, "c/b"));
+  fs::create_symlink(folder + "/other", data + "/pki/c");
+  ASSERT_TRUE((*writer)->addTree(data, "pki/c"));
+  fs::remove(data + "/pki/c");
+  fs::rename(data + "/pki/a", data + "/pki/c");
+  ASSERT_TRUE((*writer)->addTree(data, "pki/c/b"));
   ASSERT_TRUE((*writer)->finish());
   SnapshotVisitor visitor;
   visitor.dataDir = folder + "/restored";

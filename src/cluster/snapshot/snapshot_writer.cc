@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/object.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <vector>
 
@@ -22,6 +24,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPartBytes = 4 << 20;
 constexpr std::size_t kReadBytes = 256 << 10;
+
+std::unexpected<Error> replaced(const std::string& path) {
+  return fail(ErrorCode::Conflict,
+              path + ": changed while it was read: pause the cluster first ('koordctl pause')");
+}
 
 }  // namespace
 
@@ -38,9 +45,7 @@ class SnapshotWriter::Archive {
   Result<> open() {
     if (::access(path_.c_str(), F_OK) == 0)
       return fail(ErrorCode::AlreadyExists, path_ + ": there is such a file already");
-    ::unlink(partial_.c_str());  // of a koordctl that was killed
-    fd_ = Fd(::open(partial_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-    if (!fd_) return fail(errnoError("write " + partial_, errno));
+    if (auto created = createPartial(); !created) return created;
     archive_.reset(archive_write_new());
     const bool ready = archive_write_set_format_pax_restricted(archive_.get()) == ARCHIVE_OK &&
                        archive_write_add_filter_zstd(archive_.get()) == ARCHIVE_OK &&
@@ -72,13 +77,31 @@ class SnapshotWriter::Archive {
   Result<> close() {
     if (archive_write_close(archive_.get()) != ARCHIVE_OK) return wrong();
     if (::fsync(fd_.get()) != 0) return fail(errnoError("write " + partial_, errno));
-    if (::rename(partial_.c_str(), path_.c_str()) != 0)
-      return fail(errnoError("rename " + partial_, errno));
+    // File systems without this flag answer EINVAL.
+    int renamed =
+        ::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
+    if (renamed != 0 && errno == EINVAL) renamed = ::rename(partial_.c_str(), path_.c_str());
+    if (renamed != 0) return fail(errnoError("rename " + partial_ + " to " + path_, errno));
     fd_ = Fd();
     return {};
   }
 
  private:
+  // The writer of the temporary file holds its lock. A file without one is of a koordctl that was
+  // killed.
+  Result<> createPartial() {
+    const Fd left(::open(partial_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const bool written = left && ::flock(left.get(), LOCK_EX | LOCK_NB) != 0;
+    if (!written) {
+      ::unlink(partial_.c_str());
+      fd_ = Fd(::open(partial_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+      if (fd_ && ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return {};
+      if (!fd_ && errno != EEXIST) return fail(errnoError("write " + partial_, errno));
+      fd_ = Fd();  // the file is that of the other writer now
+    }
+    return fail(ErrorCode::Conflict, partial_ + ": another koordctl writes this file");
+  }
+
   std::unexpected<Error> wrong() const {
     // libarchive's text does not say what the system said, for example that the disk is full.
     if (const int failed = archive_errno(archive_.get()); failed > 0)
@@ -131,12 +154,16 @@ Result<> SnapshotWriter::addTree(const std::string& root, const std::string& pat
   if (auto flushed = flushObjects(); !flushed) return flushed;
   std::error_code failed;
   const auto status = fs::symlink_status(root + "/" + path, failed);
-  if (!fs::exists(status) || fs::is_socket(status)) return {};
+  const auto type = status.type();
+  if (type != fs::file_type::regular && type != fs::file_type::directory &&
+      type != fs::file_type::symlink && type != fs::file_type::fifo)
+    return {};
   if (auto added = addOne(root, path); !added) return added;
   if (!fs::is_directory(status)) return {};
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(root + "/" + path, failed))
     names.push_back(entry.path().filename());
+  if (failed == std::errc::no_such_file_or_directory) return {};  // removed meanwhile
   if (failed) return fail(ErrorCode::Io, fmt::format("{}/{}: {}", root, path, failed.message()));
   std::ranges::sort(names);
   for (const auto& name : names)
@@ -148,12 +175,14 @@ Result<> SnapshotWriter::addOne(const std::string& root, const std::string& path
   const std::string full = root + "/" + path;
   // Opened first and without following a link: a file may be replaced meanwhile.
   struct stat info{};
-  if (::lstat(full.c_str(), &info) != 0) return fail(errnoError("read " + full, errno));
+  if (::lstat(full.c_str(), &info) != 0)
+    return errno == ENOENT ? Result<>() : fail(errnoError("read " + full, errno));
   Fd file;
   if (S_ISREG(info.st_mode)) {
     file = Fd(::open(full.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
-      return fail(errnoError("read " + full, errno));
+    if (!file && errno == ENOENT) return {};  // removed meanwhile
+    if (!file || ::fstat(file.get(), &info) != 0) return fail(errnoError("read " + full, errno));
+    if (!S_ISREG(info.st_mode)) return replaced(full);
   }
   const ArchiveEntry entry(archive_entry_new());
   archive_entry_copy_stat(entry.get(), &info);
@@ -173,7 +202,7 @@ Result<> SnapshotWriter::addOne(const std::string& root, const std::string& path
     const auto got = ::read(file.get(), buffer.data(), std::min(left, buffer.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(errnoError("read " + full, errno));
-    if (got == 0) return fail(ErrorCode::Conflict, full + ": changed while it was read");
+    if (got == 0) return replaced(full);
     if (auto put = archive_->append({buffer.data(), static_cast<std::size_t>(got)}); !put)
       return put;
     left -= static_cast<std::size_t>(got);

@@ -12,7 +12,7 @@ namespace koord::cluster {
 
 class SnapshotWriter {
  public:
-  // Does not replace an existing file: AlreadyExists.
+  // Does not replace an existing file: AlreadyExists. Conflict if another process writes it.
   static Result<std::unique_ptr<SnapshotWriter>> create(const std::string& path,
                                                         const SnapshotHeader& header);
   ~SnapshotWriter();
@@ -22,8 +22,8 @@ class SnapshotWriter {
   // Objects of one resource follow each other; call all before addTree. The text has no line
   // breaks.
   Result<> addObject(const std::string& resource, std::string_view text);
-  // The file, or the folder with all in it, at root/path. Links are stored as links. Sockets are
-  // left out. A path that does not exist is nothing.
+  // The file, or the folder with all in it, at root/path. Links are stored as links. Sockets and
+  // devices are left out. A path that does not exist is nothing.
   Result<> addTree(const std::string& root, const std::string& path);
   Result<> finish();
 

@@ -63,6 +63,19 @@ Result<> removeAll(const fs::path& path) {
   return {};
 }
 
+// What is in a data folder beside the lock. Other clusters are not part of "default".
+Result<std::vector<fs::path>> entriesOf(const std::string& dataDir) {
+  const bool isDefault = clusterNameOf(dataDir) == kDefaultCluster;
+  std::vector<fs::path> entries;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(dataDir, failed)) {
+    const auto name = entry.path().filename();
+    if (name != "lock" && !(isDefault && name == kNamed)) entries.push_back(entry.path());
+  }
+  if (failed) return fail(ErrorCode::Io, dataDir + ": " + failed.message());
+  return entries;
+}
+
 // True if a server can listen on that port of loopback.
 bool isFreePort(int port) {
   const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -97,11 +110,10 @@ std::string dataDirOf(const std::string& name) {
 }
 
 std::string clusterNameOf(const std::string& dataDir) {
-  const std::string folder = fs::absolute(dataDir).lexically_normal();
-  if (folder == fs::absolute(defaultDataDir()).lexically_normal()) return kDefaultCluster;
+  const std::string folder = fullDataDir(dataDir);
+  if (folder == fullDataDir(defaultDataDir())) return kDefaultCluster;
   std::string name = fs::path(folder).filename();
-  const bool named =
-      checkClusterName(name) && folder == fs::absolute(dataDirOf(name)).lexically_normal();
+  const bool named = checkClusterName(name) && folder == fullDataDir(dataDirOf(name));
   return named ? name : std::string();
 }
 
@@ -153,6 +165,18 @@ Result<> checkRestored(const std::string& dataDir) {
                   dataDir));
 }
 
+Result<> checkNoOtherFiles(const std::string& dataDir) {
+  std::error_code failed;
+  if (isDataDir(dataDir) || !fs::exists(dataDir, failed)) return {};
+  const auto entries = entriesOf(dataDir);
+  if (!entries) return fail(entries.error());
+  if (entries->empty()) return {};
+  return fail(ErrorCode::AlreadyExists,
+              fmt::format("{}: the folder has files that are not a cluster's, for example {}: give "
+                          "a new folder",
+                          dataDir, entries->front().filename().string()));
+}
+
 Result<> deleteData(const std::string& dataDir) {
   // Takes the lock, so that no 'koordctl up' starts meanwhile.
   const auto data = DataDir::open(dataDir);
@@ -162,19 +186,14 @@ Result<> deleteData(const std::string& dataDir) {
                 fmt::format("{}: this container runs since its koordctl was killed: start the "
                             "cluster again ('{}') and stop it first",
                             container, startCommand(dataDir)));
-  const bool isDefault = clusterNameOf(dataDir) == kDefaultCluster;
-  std::error_code failed;
-  std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(dataDir, failed)) {
-    const auto name = entry.path().filename();
-    if (name != "lock" && !(isDefault && name == kNamed)) entries.push_back(entry.path());
-  }
-  if (failed) return fail(ErrorCode::Io, dataDir + ": " + failed.message());
-  for (const auto& entry : entries)
+  const auto entries = entriesOf(dataDir);
+  if (!entries) return fail(entries.error());
+  for (const auto& entry : *entries)
     if (auto removed = removeAll(entry); !removed) return removed;
   // The lock last: without it the folder is not a cluster.
   if (auto removed = removeAll(dataDir + "/lock"); !removed) return removed;
-  if (!isDefault) fs::remove(dataDir, failed);
+  std::error_code notEmpty;
+  if (clusterNameOf(dataDir) != kDefaultCluster) fs::remove(dataDir, notEmpty);
   return {};
 }
 

@@ -39,6 +39,9 @@ inline constexpr const char* kRestoring = "restoring";
 // Conflict if a restore into the data folder was interrupted: what is there is not a cluster.
 Result<> checkRestored(const std::string& dataDir);
 
+// AlreadyExists if the folder has files, but not those of a cluster: it is no place for a new one.
+Result<> checkNoOtherFiles(const std::string& dataDir);
+
 // Deletes the data folder of a cluster that does not run. The folder of "default" keeps clusters/.
 // Conflict if the cluster runs, or if containers of a koordctl that was killed still run.
 Result<> deleteData(const std::string& dataDir);

@@ -27,9 +27,14 @@ bool isFile(const Fd& fd, const std::string& path) {
 
 }  // namespace
 
-Result<DataDir> DataDir::open(const std::string& path) {
+std::string fullDataDir(const std::string& path) {
   std::string full = std::filesystem::absolute(path).lexically_normal();
   while (full.size() > 1 && full.ends_with('/')) full.pop_back();
+  return full;
+}
+
+Result<DataDir> DataDir::open(const std::string& path) {
+  std::string full = fullDataDir(path);
   for (const char* folder : {"", "/logs", "/pki", "/containers"})
     if (auto made = makeDirs(full + folder); !made)
       return fail(std::move(made.error()).within("--data-dir"));

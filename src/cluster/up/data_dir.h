@@ -10,6 +10,10 @@
 
 namespace koord::cluster {
 
+// The path as DataDir has it, and as objects of the cluster name it: absolute, without "." or a slash
+// at the end.
+std::string fullDataDir(const std::string& path);
+
 class DataDir {
  public:
   // Creates missing folders and takes the lock. Conflict if another koordctl uses the folder.

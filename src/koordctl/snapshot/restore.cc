@@ -21,15 +21,27 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBatch = 2000;
 
+// 0 if the text is no number.
+std::uint64_t numberOf(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? number : 0;
+}
+
 // Writes the objects of a snapshot into a database, in batches.
 class Objects {
  public:
   explicit Objects(std::unique_ptr<apiserver::Storage> storage) : storage_(std::move(storage)) {}
 
-  // Folders of volumes move from one data folder to the other.
-  void moveVolumes(std::string from, std::string to) {
-    from_ = std::move(from) + "/volumes/";
-    to_ = std::move(to) + "/volumes/";
+  // Before the first object. Folders of volumes move to the other data folder.
+  Result<> begin(const cluster::SnapshotHeader& header, const std::string& dataDir) {
+    version_ = numberOf(header.resourceVersion);
+    if (version_ == 0)
+      return fail(ErrorCode::Invalid,
+                  fmt::format("{}: resourceVersion must be a number", cluster::kSnapshotHeader));
+    from_ = header.dataDir + "/volumes/";
+    to_ = dataDir + "/volumes/";
+    return {};
   }
 
   Result<> add(std::string_view resource, std::string_view text) {
@@ -38,11 +50,16 @@ class Objects {
     const auto version =
         object ? textAt(*object, "metadata", "resourceVersion") : std::string_view();
     apiserver::Change change;
-    const auto [end, error] =
-        std::from_chars(version.data(), version.data() + version.size(), change.version);
-    if (name.empty() || error != std::errc{} || end != version.data() + version.size())
+    change.version = numberOf(version);
+    if (name.empty() || change.version == 0)
       return fail(ErrorCode::Invalid,
                   fmt::format("{}: an object without a name or a resourceVersion", resource));
+    // The cluster counts from the version of the snapshot on: versions must not come twice.
+    if (change.version > version_)
+      return fail(ErrorCode::Invalid,
+                  fmt::format("{} \"{}\": its resourceVersion {} is later than that of the "
+                              "snapshot, {}",
+                              resource, name, version, version_));
     change.table = resource;
     change.key = apiserver::makeKey(textAt(*object, "metadata", "namespace"), name);
     auto entry = std::make_shared<apiserver::Entry>();
@@ -53,10 +70,9 @@ class Objects {
     return changes_.size() < kBatch ? Result<>() : flush();
   }
 
-  // `version`: of the snapshot.
-  Result<> finish(std::uint64_t version) {
+  Result<> finish() {
     // The deletion of nothing, which only sets the version.
-    changes_.push_back({version, "", "", nullptr});
+    changes_.push_back({version_, "", "", nullptr});
     auto flushed = flush();
     storage_.reset();
     return flushed;
@@ -83,6 +99,7 @@ class Objects {
 
   std::unique_ptr<apiserver::Storage> storage_;
   std::vector<apiserver::Change> changes_;
+  std::uint64_t version_ = 0;  // of the snapshot
   std::string from_, to_;
 };
 
@@ -91,7 +108,6 @@ Result<cluster::SnapshotCounts> extract(const std::string& file, const std::stri
   auto storage = apiserver::openSqlite(folder + "/cluster.db");
   if (!storage) return fail(std::move(storage.error()));
   Objects objects(*std::move(storage));
-  std::uint64_t version = 0;
   cluster::SnapshotVisitor visitor;
   visitor.dataDir = folder;
   visitor.header = [&](const cluster::SnapshotHeader& header) -> Result<> {
@@ -101,10 +117,8 @@ Result<cluster::SnapshotCounts> extract(const std::string& file, const std::stri
                               "cluster can be made from it: take one with 'koordctl snapshot FILE "
                               "--name NAME'",
                               file));
-    const auto& text = header.resourceVersion;
-    std::from_chars(text.data(), text.data() + text.size(), version);
-    objects.moveVolumes(header.dataDir, dataDir);
-    return {};
+    auto begun = objects.begin(header, dataDir);
+    return begun ? begun : fail(std::move(begun.error()).within(file));
   };
   visitor.object = [&](std::string_view resource, std::string_view text) -> Result<> {
     auto added = objects.add(resource, text);
@@ -112,14 +126,17 @@ Result<cluster::SnapshotCounts> extract(const std::string& file, const std::stri
   };
   auto counts = cluster::readSnapshot(file, visitor);
   if (!counts) return counts;
-  if (auto finished = objects.finish(version); !finished) return fail(std::move(finished.error()));
+  if (auto finished = objects.finish(); !finished) return fail(std::move(finished.error()));
   return counts;
 }
 
 // The database last: without it the folder has no cluster.
 Result<> moveInto(const std::string& from, const std::string& to) {
+  std::vector<std::string> names(std::begin(cluster::kSnapshotTrees),
+                                 std::end(cluster::kSnapshotTrees));
+  names.emplace_back("cluster.db");
   std::error_code failed;
-  for (const char* name : {"pki", "volumes", "cluster.db"}) {
+  for (const auto& name : names) {
     if (!fs::exists(from + "/" + name, failed)) continue;
     fs::rename(from + "/" + name, to + "/" + name, failed);
     if (failed) return fail(ErrorCode::Io, fmt::format("{}/{}: {}", to, name, failed.message()));
@@ -132,7 +149,9 @@ Result<> moveInto(const std::string& from, const std::string& to) {
 Result<cluster::SnapshotCounts> restore(const std::string& file, const std::string& dataDir) {
   // Before anything is made.
   if (::access(file.c_str(), R_OK) != 0) return fail(errnoError("read " + file, errno));
-  const std::string full = fs::absolute(dataDir).lexically_normal();
+  const std::string full = cluster::fullDataDir(dataDir);
+  // A failure deletes all that is in a new folder.
+  if (auto free = cluster::checkNoOtherFiles(full); !free) return fail(std::move(free.error()));
   const bool existed = ::access((full + "/lock").c_str(), F_OK) == 0;
   Result<cluster::SnapshotCounts> counts;
   {
@@ -146,9 +165,12 @@ Result<cluster::SnapshotCounts> restore(const std::string& file, const std::stri
     const std::string folder = data->file(cluster::kRestoring);
     constexpr int kAll = std::numeric_limits<int>::max();
     // Of a koordctl that was killed, which may have moved some parts already.
-    if (::access(folder.c_str(), F_OK) == 0)
-      for (const auto& left : {full + "/pki", full + "/volumes", folder})
-        if (auto removed = removeFolder(left, kAll); !removed) return fail(removed.error());
+    if (::access(folder.c_str(), F_OK) == 0) {
+      for (const char* tree : cluster::kSnapshotTrees)
+        if (auto removed = removeFolder(data->file(tree), kAll); !removed)
+          return fail(removed.error());
+      if (auto removed = removeFolder(folder, kAll); !removed) return fail(removed.error());
+    }
     if (auto made = makeDirs(folder); !made) return fail(std::move(made.error()));
     counts = extract(file, folder, full);
     if (counts)

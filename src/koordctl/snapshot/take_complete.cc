@@ -32,8 +32,9 @@ Result<apiserver::StoredState> loadRunning(const std::string& dataDir) {
 
 }  // namespace
 
-Result<cluster::SnapshotCounts> takeComplete(const std::string& dataDir, const std::string& file,
+Result<cluster::SnapshotCounts> takeComplete(const std::string& folder, const std::string& file,
                                              cluster::SnapshotHeader header) {
+  const std::string dataDir = cluster::fullDataDir(folder);  // as volumes have it
   const bool runs = cluster::runningProcess(dataDir) != 0;
   const std::string database = dataDir + "/cluster.db";
   std::optional<cluster::DataDir> held;  // no 'koordctl up' starts meanwhile
@@ -55,7 +56,7 @@ Result<cluster::SnapshotCounts> takeComplete(const std::string& dataDir, const s
   for (const auto& object : state->objects)
     if (auto added = (*writer)->addObject(object.table, object.text); !added)
       return fail(std::move(added.error()));
-  for (const char* tree : {"pki", "volumes"})
+  for (const char* tree : cluster::kSnapshotTrees)
     if (auto added = (*writer)->addTree(dataDir, tree); !added)
       return fail(std::move(added.error()));
   if (auto finished = (*writer)->finish(); !finished) return fail(std::move(finished.error()));

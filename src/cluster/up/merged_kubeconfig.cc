@@ -71,12 +71,22 @@ Result<json::value> read(const std::string& file) {
   return config;
 }
 
-// Keeps a link, the owner and the permissions.
-Result<> write(const std::string& file, const json::value& config) {
+// The file that links lead to, also if it does not exist.
+std::string targetOf(fs::path file) {
+  constexpr int kMostLinks = 40;  // as the kernel
   std::error_code failed;
-  const std::string real = fs::exists(file, failed) ? fs::canonical(file, failed).string() : file;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(file, failed); ++i)
+    file = file.parent_path() / fs::read_symlink(file, failed);
+  return file;
+}
+
+// Keeps links, the owner and the permissions. Fails if the user may not write the file.
+Result<> write(const std::string& file, const json::value& config) {
+  const std::string real = targetOf(file);
   struct stat info{};
   const bool existed = ::stat(real.c_str(), &info) == 0;
+  if (existed && ::faccessat(AT_FDCWD, real.c_str(), W_OK, AT_EACCESS) != 0)
+    return fail(errnoError("write " + real, errno));
   auto written = writeFileAtomic(real, toYaml(config), existed ? info.st_mode & 0777 : 0600);
   if (!written) return fail(std::move(written.error()));
   if (existed && info.st_uid != ::geteuid() && ::chown(real.c_str(), info.st_uid, info.st_gid) != 0)

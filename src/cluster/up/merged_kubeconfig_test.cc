@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -168,6 +169,34 @@ TEST_F(MergedKubeconfigTest, ALinkStaysALink) {
   ASSERT_TRUE(merged) << merged.error().message;
   EXPECT_TRUE(std::filesystem::is_symlink(file));
   EXPECT_THAT(readFile(folder + "/real").value(), HasSubstr("current-context: a"));
+}
+
+TEST_F(MergedKubeconfigTest, ALinkToNoFileStaysALink) {
+  std::filesystem::create_directories(folder + "/kube");
+  std::filesystem::create_symlink("other", folder + "/real");
+  std::filesystem::create_symlink("../real", file);
+  auto merged = MergedKubeconfig::add(file, kOwn, "a", folder);
+  ASSERT_TRUE(merged) << merged.error().message;
+  EXPECT_TRUE(std::filesystem::is_symlink(file));
+  EXPECT_THAT(readFile(folder + "/other").value_or(""), HasSubstr("current-context: a"));
+}
+
+TEST_F(MergedKubeconfigTest, AFileThatTheUserMayNotWriteStays) {
+  write(kOther);
+  ::chmod(file.c_str(), 0400);
+  const bool root = ::geteuid() == 0;  // root may write everything
+  if (root) {
+    for (const auto& path : {folder, folder + "/kube", file})
+      ASSERT_EQ(::chown(path.c_str(), 65'534, 65'534), 0);
+    ASSERT_EQ(::seteuid(65'534), 0);
+  }
+  const auto merged = MergedKubeconfig::add(file, kOwn, "a", folder);
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  ASSERT_FALSE(merged);
+  EXPECT_THAT(merged.error().message, HasSubstr(file));
+  EXPECT_EQ(readFile(file).value_or(""), kOther);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "cluster/up/data_dir.h"
 
@@ -22,6 +23,13 @@ TEST(ClustersTest, NamesAreLabels) {
   for (const char* bad : {"", "-a", "a-", "A", "a/b", "..", ".", "a b", "ä", "a.b", "a\n"})
     EXPECT_FALSE(checkClusterName(bad)) << bad;
   EXPECT_FALSE(checkClusterName(std::string(41, 'a')));
+}
+
+TEST(ClustersTest, AFolderHasOneName) {
+  EXPECT_EQ(fullDataDir("/a/./b//"), "/a/b");
+  EXPECT_EQ(fullDataDir("/"), "/");
+  EXPECT_EQ(fullDataDir("a"), (fs::current_path() / "a").string());
+  EXPECT_EQ(clusterNameOf(dataDirOf("a") + "/"), "a");
 }
 
 TEST(ClustersTest, EachNameHasAFolder) {
@@ -67,6 +75,31 @@ TEST_F(ClusterFolderTest, AClusterThatRunsStays) {
   ASSERT_FALSE(deleted);
   EXPECT_THAT(deleted.error().message, HasSubstr("is in use by another koordctl"));
   EXPECT_TRUE(fs::exists(folder + "/logs"));
+}
+
+TEST_F(ClusterFolderTest, ALookAtTheLockDoesNotKeepAClusterFromStarting) {
+  {
+    const auto data = DataDir::open(folder);
+  }
+  Fd look(::open((folder + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(look.get(), LOCK_SH | LOCK_NB), 0);
+  const std::jthread later([&look] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    look.reset();
+  });
+  const auto data = DataDir::open(folder);
+  EXPECT_TRUE(data) << data.error().message;
+}
+
+TEST_F(ClusterFolderTest, OtherFilesAreNoPlaceForACluster) {
+  EXPECT_TRUE(checkNoOtherFiles(folder));
+  EXPECT_TRUE(checkNoOtherFiles(folder + "/new"));
+  std::ofstream(folder + "/letter") << "x";
+  const auto refused = checkNoOtherFiles(folder);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("letter"));
+  const auto data = DataDir::open(folder);  // a cluster's since then
+  EXPECT_TRUE(checkNoOtherFiles(folder));
 }
 
 TEST_F(ClusterFolderTest, ContainersOfAKilledKoordctlStay) {

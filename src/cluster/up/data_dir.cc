@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "base/file.h"
@@ -23,6 +25,20 @@ bool isFile(const Fd& fd, const std::string& path) {
   struct stat there{};
   return ::fstat(fd.get(), &held) == 0 && ::stat(path.c_str(), &there) == 0 &&
          held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+}
+
+// False if another process holds the lock. 'koordctl ls' shares it for an instant to see whether a
+// cluster runs, which is not a reason to fail.
+bool lockAlone(const Fd& lock) {
+  constexpr int kTries = 100;
+  constexpr std::chrono::milliseconds kPause{2};
+  for (int i = 0; i < kTries; ++i) {
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return true;
+    if (::flock(lock.get(), LOCK_SH | LOCK_NB) != 0) return false;
+    ::flock(lock.get(), LOCK_UN);
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
 }
 
 }  // namespace
@@ -41,7 +57,7 @@ Result<DataDir> DataDir::open(const std::string& path) {
   const std::string lockFile = full + "/lock";
   Fd lock(::open(lockFile.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return fail(errnoError("--data-dir: open " + lockFile, errno));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!lockAlone(lock)) {
     char owner[32] = {};
     [[maybe_unused]] const auto got = ::pread(lock.get(), owner, sizeof owner - 1, 0);
     return fail(

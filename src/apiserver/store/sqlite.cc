@@ -67,6 +67,8 @@ class SqliteStorage final : public Storage {
             "COMMIT"})
         if (auto done = storage.run(sql); !done) return done;
     }
+    // It holds Secrets; its -wal file has the same permissions.
+    if (::chmod(fresh.c_str(), 0600) != 0) return fail(errnoError("chmod " + fresh, errno));
     if (::rename(fresh.c_str(), path.c_str()) != 0)
       return fail(errnoError("rename " + fresh, errno));
     return {};

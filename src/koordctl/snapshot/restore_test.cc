@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -81,6 +82,16 @@ TEST_F(RestoreTest, VolumesMoveHoweverTheFoldersAreNamed) {
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ(pathOfVolume("b"), folder + "/b/volumes/v");
   EXPECT_EQ(readFile("b/volumes/v/file").value_or(""), "text");
+}
+
+TEST_F(RestoreTest, TheObjectsAreForTheirOwner) {
+  take("a");
+  fs::create_directories("b");  // by a user, who lets others look into it
+  ::chmod("b", 0755);
+  ASSERT_TRUE(restore(file, "b"));
+  struct stat info{};
+  ASSERT_EQ(::stat("b/cluster.db", &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600U);
 }
 
 TEST_F(RestoreTest, VersionsAfterTheSnapshotAreRefused) {

@@ -27,13 +27,9 @@ int refuse(const Error& error) {
   return 1;
 }
 
-std::string folderOf(const ClustersFlags& flags) {
-  return flags.dataDir.empty() ? cluster::dataDirOf(flags.name) : flags.dataDir;
-}
-
 int ask(const ClustersFlags& flags, const char* path) {
   log::setup({.program = "koordctl"});
-  const auto folder = folderOf(flags);
+  const auto folder = clusterFolder(flags.name, flags.dataDir);
   const auto reply = cluster::askCluster(folder, "POST", path);
   return reply ? 0
                : refuse(Error(reply.error()).within(flags.dataDir.empty() ? flags.name : folder));

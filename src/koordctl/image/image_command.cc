@@ -13,7 +13,6 @@
 #include "cluster/containerd/containerd_daemon.h"
 #include "cluster/containerd/image_import.h"
 #include "cluster/hostnode/images/pull_credentials.h"
-#include "cluster/up/clusters.h"
 #include "cluster/up/host.h"
 #include "koordctl/common/cluster_names.h"
 
@@ -26,8 +25,7 @@ namespace {
 constexpr std::chrono::minutes kSaveLimit{30};
 
 Result<cluster::ImageStore> storeOf(const ImageOptions& options) {
-  const std::string data = options.dataDir.empty() ? cluster::dataDirOf(options.name)
-                                                   : fs::absolute(options.dataDir).string();
+  const std::string data = fs::absolute(clusterFolder(options.name, options.dataDir)).string();
   cluster::ImageStore store{options.containerdSocket.empty() ? cluster::containerdSocketOf(data)
                                                              : options.containerdSocket,
                             cluster::loadedImagesFile(data)};

@@ -1,6 +1,5 @@
 #include "koordctl/join/join_command.h"
 
-#include "cluster/up/clusters.h"
 #include "cluster/up/data_dir.h"
 #include "koordctl/common/cluster_names.h"
 #include "koordctl/common/runtime_flags.h"
@@ -54,7 +53,7 @@ void addInvite(flags::Commands& commands, JoinFlags& flags) {
   invite.run = [&commands, &flags](const std::vector<std::string>& names) {
     if (names.size() != 1) return commands.refuse("one NODE", "invite");
     cluster::InviteOptions options = flags.invite;
-    if (options.dataDir.empty()) options.dataDir = cluster::dataDirOf(flags.name);
+    options.dataDir = clusterFolder(flags.name, options.dataDir);
     options.node = names.front();
     return cluster::runInvite(options);
   };

@@ -16,10 +16,6 @@ namespace koord::koordctl {
 
 namespace {
 
-std::string folderOf(const SnapshotFlags& flags) {
-  return flags.dataDir.empty() ? cluster::dataDirOf(flags.name) : flags.dataDir;
-}
-
 int report(const Result<cluster::SnapshotCounts>& done, const std::string& what,
            std::chrono::steady_clock::time_point begun) {
   if (!done) {
@@ -41,8 +37,9 @@ int runSnapshot(const SnapshotFlags& flags, const std::string& file) {
   header.createdAt =
       formatTime(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
   const bool support = flags.support || !flags.kubeconfig.empty();
-  const auto done = support ? takeSupport(flags.kubeconfig, file, std::move(header))
-                            : takeComplete(folderOf(flags), file, std::move(header));
+  const auto done =
+      support ? takeSupport(flags.kubeconfig, file, std::move(header))
+              : takeComplete(clusterFolder(flags.name, flags.dataDir), file, std::move(header));
   struct stat info{};
   const auto size = ::stat(file.c_str(), &info) == 0 ? info.st_size : 0;
   return report(done, fmt::format("{} ({:.1f} MB)", file, static_cast<double>(size) / 1e6), begun);
@@ -51,7 +48,7 @@ int runSnapshot(const SnapshotFlags& flags, const std::string& file) {
 int runRestore(const SnapshotFlags& flags, const std::string& file) {
   log::setup({.program = "koordctl"});
   const auto begun = std::chrono::steady_clock::now();
-  const auto folder = folderOf(flags);
+  const auto folder = clusterFolder(flags.name, flags.dataDir);
   const int status = report(restore(file, folder), folder, begun);
   if (status != 0) return status;
   std::puts(("start it with: " + cluster::startCommand(folder)).c_str());

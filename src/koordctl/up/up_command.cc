@@ -88,8 +88,6 @@ void addUpCommand(flags::Commands& commands, UpFlags& flags, const std::string& 
       return commands.refuse("--in-memory stores nothing: --data-dir is not allowed", "up");
     if (up.flags.given("name") && options.inMemory)
       return commands.refuse("--in-memory stores nothing: --name is not allowed", "up");
-    if (up.flags.given("name") && up.flags.given("data-dir"))
-      return commands.refuse("--name and --data-dir exclude each other", "up");
     if (const auto wrong = checkRuntimeFlags(options.runtime); !wrong.empty())
       return commands.refuse(wrong, "up");
     if (flags.nodes >= 0) options.nodes = flags.nodes;

@@ -128,6 +128,28 @@ TEST_F(SnapshotTest, TheFileOfAKilledWriterIsReplaced) {
   EXPECT_EQ(problem(), "");
 }
 
+TEST_F(SnapshotTest, NamesOfFilesAreBytes) {
+  const std::string below = data + "/volumes/";
+  const std::string deep = std::string(200, 'd') + "/" + std::string(200, 'd');
+  fs::create_directories(below + deep);
+  const std::vector<std::string> names = {"\u00fc", "\xff\xfe", "new\nline", "a 'b' \"c\"",
+                                          deep + "/\u00fc"};
+  for (const auto& name : names) std::ofstream(below + name) << name;
+  fs::create_symlink("\xff\xfe", below + "link");
+  auto writer = SnapshotWriter::create(file, {});
+  const auto added = (*writer)->addTree(data, "volumes");
+  ASSERT_TRUE(added) << added.error().message;
+  ASSERT_TRUE((*writer)->finish());
+  SnapshotVisitor visitor;
+  visitor.dataDir = folder + "/restored";
+  fs::create_directories(visitor.dataDir);
+  const auto read = readSnapshot(file, visitor);
+  ASSERT_TRUE(read) << read.error().message;
+  for (const auto& name : names)
+    EXPECT_EQ(readFile(visitor.dataDir + "/volumes/" + name).value_or(""), name);
+  EXPECT_EQ(fs::read_symlink(visitor.dataDir + "/volumes/link"), "\xff\xfe");
+}
+
 TEST_F(SnapshotTest, DevicesAreLeftOut) {
   if (::mknod((data + "/pki/null").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0)
     GTEST_SKIP() << "this user cannot make devices";

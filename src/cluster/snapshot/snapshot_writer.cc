@@ -64,7 +64,8 @@ class SnapshotWriter::Archive {
   }
 
   Result<> begin(archive_entry* entry) {
-    return archive_write_header(archive_.get(), entry) == ARCHIVE_OK ? Result<>() : wrong();
+    // libarchive warns of names that are not ASCII, and stores their bytes.
+    return archive_write_header(archive_.get(), entry) >= ARCHIVE_WARN ? Result<>() : wrong();
   }
   Result<> append(std::string_view bytes) {
     if (archive_write_data(archive_.get(), bytes.data(), bytes.size()) < 0) return wrong();

@@ -214,7 +214,11 @@ def delete(home):
     check("there is no such cluster" in home.run("delete", "a", status=1), "deleted twice")
     home.run("delete", "../../x", status=1)
     home.run("delete", status=2)
-    home.run("delete", "b", "c")
+    # One that stops already keeps its lock for a while, and does not listen.
+    with subprocess.Popen(["flock", home.data("c") + "/lock", "sleep", "1"], user=home.user):
+        wait_until("c has a lock", lambda: home.states()["c"]["state"] == "busy")
+        home.run("delete", "c")
+    home.run("delete", "b")
     home.running.pop("b").wait(timeout=10)
     check("no clusters" in home.run("ls"), home.run("ls"))
 

@@ -35,15 +35,21 @@ int ask(const ClustersFlags& flags, const char* path) {
                : refuse(Error(reply.error()).within(flags.dataDir.empty() ? flags.name : folder));
 }
 
-// Asks a 'koordctl up' to stop, and waits for its end.
+// Asks a 'koordctl up' to stop, and waits for its end. It does not listen while it starts, nor when
+// it stops already.
 Result<> stop(const std::string& dataDir) {
   constexpr std::chrono::seconds kLimit{30};
   constexpr std::chrono::milliseconds kPoll{20};
-  const auto reply = cluster::askCluster(dataDir, "POST", "/stop");
-  // It may have ended by itself.
-  if (!reply && reply.error().code != ErrorCode::NotFound) return fail(reply.error());
   const auto deadline = std::chrono::steady_clock::now() + kLimit;
+  bool asked = false;
   while (const int process = cluster::runningProcess(dataDir)) {
+    if (!asked) {
+      const auto reply = cluster::askCluster(dataDir, "POST", "/stop");
+      if (!reply && reply.error().code != ErrorCode::NotFound &&
+          reply.error().code != ErrorCode::Unavailable)
+        return fail(reply.error());
+      asked = reply.has_value();
+    }
     if (std::chrono::steady_clock::now() > deadline)
       return fail(ErrorCode::Timeout,
                   fmt::format("{}: koordctl (process {}) does not stop", dataDir, process));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -11,6 +10,7 @@
 #include "base/time.h"
 #include "cluster/up/clusters.h"
 #include "cluster/up/control.h"
+#include "cluster/up/text_table.h"
 
 namespace koord::koordctl {
 
@@ -59,26 +59,19 @@ std::vector<ClusterLine> listClusters() {
 
 std::string clustersText(const std::vector<ClusterLine>& clusters) {
   if (clusters.empty()) return "no clusters: 'koordctl up' starts one\n";
-  std::vector<std::vector<std::string>> rows = {
-      {"NAME", "STATE", "NODES", "PODS", "UP", "SERVER", "KUBECONFIG"}};
+  cluster::TextTable table(
+      {{"NAME"}, {"STATE"}, {"NODES"}, {"PODS"}, {"UP"}, {"SERVER"}, {"KUBECONFIG"}});
   std::string problems;
   for (const auto& line : clusters) {
     const bool known = !line.server.empty();
-    rows.push_back({line.name, line.state, known ? std::to_string(line.nodes) : "-",
-                    known ? std::to_string(line.pods) : "-",
-                    known ? formatDuration(std::chrono::seconds(line.uptimeSeconds)) : "-",
-                    known ? line.server : "-", known ? line.kubeconfig : "-"});
+    table.add({line.name, line.state, known ? std::to_string(line.nodes) : "-",
+               known ? std::to_string(line.pods) : "-",
+               known ? formatDuration(std::chrono::seconds(line.uptimeSeconds)) : "-",
+               known ? line.server : "-", known ? line.kubeconfig : "-"});
     if (!line.problem.empty()) problems += fmt::format("{}: {}\n", line.name, line.problem);
   }
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i)
-      text += fmt::format("{:<{}}", row[i], widths[i] + 3);
-    text += row.back() + "\n";
-  }
+  for (const auto& line : table.lines(0)) text += line + "\n";
   return text + problems;
 }
 

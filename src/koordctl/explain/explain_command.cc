@@ -16,6 +16,7 @@
 #include "koordctl/common/kubeconfig_choice.h"
 #include "koordctl/explain/device_picture.h"
 #include "koordctl/explain/explanation.h"
+#include "koordctl/explain/layout.h"
 #include "koordctl/explain/migration_text.h"
 #include "koordctl/explain/node_picture.h"
 #include "koordctl/explain/node_resources.h"
@@ -181,8 +182,7 @@ class Explainer {
     auto jobs = co_await listing;
     if (!jobs) co_return fail(std::move(jobs.error()));
     const json::value* latest = nullptr;
-    const json::value* items = find(*jobs, "items");
-    for (const json::value& job : items->get_array()) {
+    for (const json::value& job : arrayAt(*jobs, "items")) {
       if (textAt(job, "spec", "podRef", "namespace") != options_.name.substr(0, slash) ||
           textAt(job, "spec", "podRef", "name") != options_.name.substr(slash + 1))
         continue;

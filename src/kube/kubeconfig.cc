@@ -31,9 +31,7 @@ Result<Kubeconfig> loadFile(const std::string& path) {
 Result<Kubeconfig> loadList(const std::string& list) {
   Kubeconfig merged;
   bool any = false;
-  for (const auto part : std::views::split(list, ':')) {
-    const std::string path(part.begin(), part.end());
-    if (path.empty()) continue;
+  for (const auto& path : kubeconfigFiles(list)) {
     auto loaded = loadFile(path);
     if (!loaded && loaded.error().code == ErrorCode::NotFound) continue;
     if (!loaded) return loaded;
@@ -219,7 +217,7 @@ Result<ClientConfig> loadWithoutOverride(const ConfigSource& source) {
   if (!source.kubeconfig.empty()) return parse(loadFile(source.kubeconfig));
   if (const auto list = environment("KUBECONFIG"); !list.empty()) return parse(loadList(list));
   if (inCluster() && source.context.empty()) return inClusterConfig();
-  const auto home = environment("HOME") + "/.kube/config";
+  const auto home = homeKubeconfig();
   std::error_code ignored;
   if (std::filesystem::exists(home, ignored)) return parse(loadFile(home));
   if (!source.server.empty()) {
@@ -232,6 +230,17 @@ Result<ClientConfig> loadWithoutOverride(const ConfigSource& source) {
 }
 
 }  // namespace
+
+std::vector<std::string> kubeconfigFiles(std::string_view list) {
+  std::vector<std::string> files;
+  for (const auto part : std::views::split(list, ':'))
+    if (!part.empty()) files.emplace_back(part.begin(), part.end());
+  return files;
+}
+
+std::string homeKubeconfig() {
+  return std::filesystem::path(environment("HOME")) / ".kube/config";
+}
 
 Result<ClientConfig> loadClientConfig(const ConfigSource& source) {
   auto config = loadWithoutOverride(source);

@@ -56,6 +56,11 @@ struct ConfigSource {
   std::string server;   // overrides the address (--master)
 };
 
+// The files of a list such as $KUBECONFIG.
+std::vector<std::string> kubeconfigFiles(std::string_view list);
+// ~/.kube/config; without $HOME .kube/config, as kubectl.
+std::string homeKubeconfig();
+
 // Errors name the file, the field and what to do.
 Result<ClientConfig> loadClientConfig(const ConfigSource& source);
 

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "cluster/up/clusters.h"
+#include "kube/kubeconfig.h"
 
 namespace koord::cluster {
 
@@ -192,13 +193,8 @@ Result<> removeFrom(const std::string& file, const std::string& name, const std:
 
 std::string userKubeconfig() {
   const char* list = std::getenv("KUBECONFIG");
-  for (std::string_view rest = list ? list : ""; !rest.empty();) {
-    const auto colon = std::min(rest.find(':'), rest.size());
-    if (colon > 0) return std::string(rest.substr(0, colon));
-    rest.remove_prefix(1);
-  }
-  const char* home = std::getenv("HOME");
-  return std::string(home && *home ? home : ".") + "/.kube/config";
+  const auto files = kube::kubeconfigFiles(list ? list : "");
+  return files.empty() ? kube::homeKubeconfig() : files.front();
 }
 
 Result<MergedKubeconfig> MergedKubeconfig::add(const std::string& file,

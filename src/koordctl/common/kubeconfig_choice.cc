@@ -17,16 +17,6 @@ namespace koord::koordctl {
 
 namespace {
 
-std::vector<std::string> splitList(const std::string& list) {
-  std::vector<std::string> files;
-  for (std::size_t start = 0; start <= list.size();) {
-    const auto colon = std::min(list.find(':', start), list.size());
-    if (colon > start) files.push_back(list.substr(start, colon - start));
-    start = colon + 1;
-  }
-  return files;
-}
-
 // How to start the cluster of a kubeconfig that 'koordctl up' wrote, or removed when it stopped; ""
 // for other files.
 std::string howToStart(const std::string& file) {
@@ -59,7 +49,7 @@ KubeconfigChoice chooseKubeconfig(const std::string& flag) {
 KubeconfigChoice chooseKubeconfig(const std::string& flag, const std::string& environment,
                                   const std::string& own) {
   if (!flag.empty()) return {flag, {flag}};
-  if (!environment.empty()) return {"", splitList(environment)};
+  if (!environment.empty()) return {"", kube::kubeconfigFiles(environment)};
   if (!own.empty()) return {own, {own}};
   return {};
 }

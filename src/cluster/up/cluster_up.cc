@@ -62,7 +62,10 @@ ClusterUp::ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions&
       random_(Random::entropy()),
       startedAt_(executor.steadyNow()) {}
 
-ClusterUp::~ClusterUp() = default;
+// Also of a cluster that could not start.
+ClusterUp::~ClusterUp() {
+  removeKubeconfigs();
+}
 
 Result<std::unique_ptr<ClusterUp>> ClusterUp::open(Executor& executor, net::HttpClient& http,
                                                    const UpOptions& options, const DataDir& data,
@@ -577,8 +580,9 @@ void ClusterUp::removeKubeconfigs() {
   for (const auto& [path, text] : std::exchange(kubeconfigs_, {}))
     if (const auto there = readFile(path); there && *there == text) ::unlink(path.c_str());
   forgetComponentUrls(data_.path());
-  if (!merged_) return;
-  if (auto removed = merged_->remove(); !removed)
+  const auto merged = std::exchange(merged_, std::nullopt);
+  if (!merged) return;
+  if (auto removed = merged->remove(); !removed)
     std::fprintf(stderr, "koordctl: %s\n", removed.error().message.c_str());
 }
 

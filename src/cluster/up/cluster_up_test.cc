@@ -1,6 +1,9 @@
 #include "cluster/up/cluster_up.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
 
 #include "base/virtual_loop.h"
 
@@ -44,6 +47,18 @@ TEST(ClusterUp, NothingOfItRunsOnceItsActorsAreReleased) {
   EXPECT_FALSE(machine.failed);
   machine.cluster->releaseActors();
   machine.loop.advance(10s);
+}
+
+TEST(ClusterUp, AStartThatFailsLeavesNoKubeconfig) {
+  OneMachine machine;
+  machine.options.mergeKubeconfig = true;
+  ::setenv("KUBECONFIG", "/dev/null/config", 1);
+  const auto opened = ClusterUp::open(machine.loop, machine.http, machine.options, *machine.data,
+                                      "koordctl", machine.screen);
+  ::unsetenv("KUBECONFIG");
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("/dev/null"), std::string::npos) << opened.error().message;
+  EXPECT_FALSE(std::filesystem::exists(machine.data->file("kubeconfig")));
 }
 
 // On virtual time everything is posted at once, so a moment is a number of turns of the loop.

@@ -73,6 +73,14 @@ class KubeconfigTest : public testing::Test {
   VirtualLoop loop;
 };
 
+TEST_F(KubeconfigTest, FilesOfAListAndOfTheHomeFolder) {
+  EXPECT_EQ(kubeconfigFiles(":a:/b c::"), (std::vector<std::string>{"a", "/b c"}));
+  EXPECT_TRUE(kubeconfigFiles("").empty());
+  EXPECT_EQ(homeKubeconfig(), folder + "/.kube/config");
+  ::unsetenv("HOME");
+  EXPECT_EQ(homeKubeconfig(), ".kube/config");
+}
+
 TEST_F(KubeconfigTest, InlineDataBecomesTls) {
   const auto loaded =
       load(config("certificate-authority-data: " + net::base64Encode(certs.authority.certPem) +

@@ -39,7 +39,7 @@ inline constexpr const char* kRestoring = "restoring";
 // Conflict if a restore into the data folder was interrupted: what is there is not a cluster.
 Result<> checkRestored(const std::string& dataDir);
 
-// AlreadyExists if the folder has files, but not those of a cluster: it is no place for a new one.
+// AlreadyExists if the folder has files, but not those of a cluster.
 Result<> checkNoOtherFiles(const std::string& dataDir);
 
 // Deletes the data folder of a cluster that does not run. The folder of "default" keeps clusters/.

@@ -10,8 +10,8 @@
 
 namespace koord::cluster {
 
-// The path as DataDir has it, and as objects of the cluster name it: absolute, without "." or a slash
-// at the end.
+// The path as DataDir has it, and as objects of the cluster name it: absolute, without "." or a
+// slash at the end.
 std::string fullDataDir(const std::string& path);
 
 class DataDir {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBatch = 2000;
 
-// 0 if the text is no number.
+// Returns 0 if the text is not a number.
 std::uint64_t numberOf(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -38,14 +38,15 @@ struct FdStream::State {
 
   State(net::IoLoop& ioLoop, Fd descriptor) : loop(ioLoop), fd(std::move(descriptor)) {}
 
-  void start() {
-    watch = loop.watch(fd.get(), [this](net::IoLoop::Ready ready) {
-      if (ready.read) tryRead();
-      if (ready.write) tryWrite();
-    });
-  }
+  // Not watched while nothing is wanted: the loop would report an end or an error again and again.
   void want() {
-    if (watch) watch->want({.read = reader.has_value(), .write = !writes.empty()});
+    if (!fd || (!reader && writes.empty())) return watch.reset();
+    if (!watch)
+      watch = loop.watch(fd.get(), [this](net::IoLoop::Ready ready) {
+        if (ready.read) tryRead();
+        if (ready.write) tryWrite();
+      });
+    watch->want({.read = reader.has_value(), .write = !writes.empty()});
   }
 
   void tryRead() {
@@ -106,7 +107,6 @@ FdStream::FdStream(Executor& executor, net::IoLoop& loop, Fd fd)
   int type = 0;
   socklen_t size = sizeof type;
   state_->isSocket = ::getsockopt(state_->fd.get(), SOL_SOCKET, SO_TYPE, &type, &size) == 0;
-  loop.post([state = state_] { state->start(); });
 }
 
 FdStream::~FdStream() {

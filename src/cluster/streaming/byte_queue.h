@@ -17,10 +17,12 @@ class ByteQueue {
  public:
   explicit ByteQueue(Executor& executor) : executor_(executor) {}
 
-  void push(std::string_view bytes) {
-    if (ended_ || bytes.empty()) return;
+  // Returns how many of the bytes it keeps: none after the end.
+  std::size_t push(std::string_view bytes) {
+    if (ended_ || bytes.empty()) return 0;
     pieces_.emplace_back(bytes);
     wake();
+    return bytes.size();
   }
   void end() {
     ended_ = true;

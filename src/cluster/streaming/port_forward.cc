@@ -24,6 +24,8 @@ struct Forwarded {
   std::optional<std::uint32_t> error;
   std::uint16_t port = 0;
   ByteQueue input;
+  std::size_t kept = 0;              // bytes of the client that are not consumed
+  std::shared_ptr<FdStream> socket;  // to the port, once it is connected
   bool reset = false;
 };
 using ForwardedPtr = std::shared_ptr<Forwarded>;
@@ -92,9 +94,10 @@ class PortForward final : public SpdyLink::Handler,
   std::size_t onData(std::uint32_t stream, std::string_view bytes, bool fin) override {
     const auto found = byStream_.find(stream);
     if (found == byStream_.end()) return 0;
-    found->second->input.push(bytes);
+    const std::size_t kept = found->second->input.push(bytes);
+    found->second->kept += kept;
     if (fin) found->second->input.end();
-    return bytes.size();
+    return kept;
   }
 
   void onReset(std::uint32_t stream) override {
@@ -102,6 +105,12 @@ class PortForward final : public SpdyLink::Handler,
     if (found == byStream_.end()) return;
     found->second->reset = true;
     found->second->input.end();
+    if (found->second->socket) found->second->socket->endWhenEmpty();
+  }
+
+  void consumed(Forwarded& pair, std::size_t bytes) {
+    pair.kept -= bytes;
+    link_->consumed(bytes);
   }
 
   static Task<void> forward(PortForward* self, ForwardedPtr pair) {
@@ -115,7 +124,9 @@ class PortForward final : public SpdyLink::Handler,
                     true);
       session.write(*pair->data, "", true);
     } else {
-      const auto socket = std::shared_ptr<FdStream>(self->io_.open(*std::move(connected)));
+      const std::shared_ptr<FdStream> socket = self->io_.open(*std::move(connected));
+      pair->socket = socket;
+      if (pair->reset) socket->endWhenEmpty();
       TaskGroup copies;
       copies.spawn(toPod(self, pair, socket));
       for (;;) {
@@ -132,13 +143,7 @@ class PortForward final : public SpdyLink::Handler,
       session.write(*pair->error, "", true);
     }
     // What the client has sent meanwhile does not reach anyone.
-    pair->input.end();
-    for (;;) {
-      auto taking = pair->input.next();
-      const auto rest = co_await taking;
-      if (!rest) break;
-      self->link_->consumed(rest->size());
-    }
+    self->consumed(*pair, pair->kept);
     self->byStream_.erase(*pair->data);
   }
 
@@ -150,10 +155,9 @@ class PortForward final : public SpdyLink::Handler,
       const std::size_t size = bytes->size();
       auto writing = socket->write(*std::move(bytes));
       co_await writing;
-      self->link_->consumed(size);
+      self->consumed(*pair, size);
     }
     socket->closeWrites();
-    if (pair->reset) socket->endWhenEmpty();
   }
 
   Executor& executor_;

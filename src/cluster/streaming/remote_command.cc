@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <map>
@@ -70,7 +71,11 @@ class WebSocketCommand final : public CommandConnection {
     return true;
   }
 
-  void consumed(std::size_t bytes) override { link_->consumed(bytes); }
+  void consumed(std::size_t bytes) override {
+    const std::size_t known = std::min(bytes, early_);
+    early_ -= known;
+    link_->consumed(bytes - known);
+  }
   std::size_t queuedBytes() const override { return link_->queuedBytes(); }
 
   void write(StreamChannel channel, std::string_view bytes) override {
@@ -114,13 +119,17 @@ class WebSocketCommand final : public CommandConnection {
       if (!bytes.empty() && bytes.front() == static_cast<char>(StreamChannel::In)) input().end();
       return 0;
     }
-    return receive(static_cast<StreamChannel>(*channel_), bytes, piece.last);
+    const std::size_t kept =
+        receive(static_cast<StreamChannel>(*channel_), bytes, piece.last);
+    if (kept > piece.bytes.size()) early_ += kept - piece.bytes.size();
+    return std::min(kept, piece.bytes.size());
   }
 
   WebSocketDialect dialect_;
   std::shared_ptr<WebSocketLink> link_;
   std::optional<std::uint8_t> channel_;  // of the current message
   std::string text_;                     // of base64, not yet decoded
+  std::size_t early_ = 0;  // bytes that counted as consumed while they waited in text_
 };
 
 class SpdyCommand final : public CommandConnection, public SpdyLink::Handler {
@@ -303,10 +312,7 @@ void CommandConnection::lost() {
 }
 
 std::size_t CommandConnection::receive(StreamChannel channel, std::string_view bytes, bool whole) {
-  if (channel == StreamChannel::In && streams_.in) {
-    input_.push(bytes);
-    return bytes.size();
-  }
+  if (channel == StreamChannel::In && streams_.in) return input_.push(bytes);
   if (channel != StreamChannel::Resize || !streams_.terminal) return 0;
   size_ += bytes;
   if (!whole && !size_.ends_with('\n') && !size_.ends_with('}')) {

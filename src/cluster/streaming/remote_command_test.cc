@@ -125,6 +125,26 @@ TEST_F(RemoteCommandTest, Base64AndOldWebSocketsGetTexts) {
             "command terminated with non-zero exit code: 3");
 }
 
+TEST_F(RemoteCommandTest, Base64InSmallPiecesIsConsumedOnce) {
+  ASSERT_TRUE(webSocket("base64.channel.k8s.io"));
+  const auto frame = net::webSocketFrame(Op::Text, "0" + base64Encode("some words"), 7);
+  for (const char c : frame) responder->input(std::string(1, c));
+  loop.advance(std::chrono::milliseconds(50));
+  EXPECT_EQ(responder->taken, frame.size());
+}
+
+TEST_F(RemoteCommandTest, InputAfterItsEndIsConsumed) {
+  ASSERT_TRUE(webSocket("v5.channel.k8s.io"));
+  responder->queued = 2 << 20;  // the connection stays
+  send(Op::Binary, "\0one"s);
+  send(Op::Binary, "\xff\0"s);
+  send(Op::Binary, "\0two"s);
+  const auto size = [](std::string_view payload) {
+    return net::webSocketFrame(Op::Binary, payload, 7).size();
+  };
+  EXPECT_EQ(responder->taken, size("\0one"s) + size("\xff\0"s) + size("\0two"s));
+}
+
 TEST_F(RemoteCommandTest, ATerminalHasSizesAndOneOutput) {
   ASSERT_TRUE(webSocket("v5.channel.k8s.io", {true, true, false, true}));
   send(Op::Binary, "\x04{\"Width\":120,\"Height\":40}"s);

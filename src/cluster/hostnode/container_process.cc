@@ -101,6 +101,17 @@ Result<> restrictCapabilities(std::uint64_t dropped) {
   return {};
 }
 
+// As runc does, so that the program may open /dev/stdout and its terminal.
+Result<> ownStreams(uid_t user) {
+  for (const int number : {0, 1, 2}) {
+    struct stat stream{};
+    if (::fstat(number, &stream) != 0 || !(S_ISFIFO(stream.st_mode) || ::isatty(number))) continue;
+    if (::fchown(number, user, static_cast<gid_t>(-1)) != 0)
+      return fail(errnoError("change the owner of standard streams", errno));
+  }
+  return {};
+}
+
 std::vector<char*> pointersTo(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (auto& text : texts) pointers.push_back(text.data());
@@ -148,6 +159,8 @@ Result<> switchUser(const ContainerUser& user) {
                                                 : capabilitiesIn(user.dropCapabilities) &
                                                       ~capabilitiesIn(user.addCapabilities);
   if (auto done = dropCapabilities(dropped); !done) return done;
+  if (user.user)
+    if (auto done = ownStreams(*user.user); !done) return done;
   if (!user.groups.empty() || user.user || user.group) {
     const std::vector<gid_t> groups(user.groups.begin(), user.groups.end());
     if (::setgroups(groups.size(), groups.data()) != 0) return fail(errnoError("groups", errno));

@@ -18,7 +18,8 @@ void resetSignals();
 Result<> enterFiles(const ContainerConfig& config, const std::string& staging);
 // Enters the mount namespace of another process, if it differs from ours.
 Result<> enterFilesOf(int pid);
-// Sets user, groups and capabilities; irreversible.
+// Sets user, groups and capabilities; irreversible. Pipes and terminals of the standard streams
+// belong to the user then.
 Result<> switchUser(const ContainerUser& user);
 // Changes to the working folder, then calls exec. Returns only if that fails.
 Error execProgram(const ContainerConfig& config, std::vector<std::string> argv);

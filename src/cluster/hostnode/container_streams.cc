@@ -78,8 +78,6 @@ Result<> ContainerStreams::openTerminal() {
     return fail(errnoError("open a terminal", errno));
   Fd slave(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!slave) return fail(errnoError(std::string("open ") + name, errno));
-  if (settings_.user && ::fchown(slave.get(), *settings_.user, static_cast<gid_t>(-1)) != 0)
-    return fail(errnoError(std::string("change the owner of ") + name, errno));
   setNonBlocking(master.get());
   outputs_[0].reader = std::move(master);
   outputs_[0].writer = std::move(slave);

@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include <array>
-#include <optional>
 #include <string>
 
 #include "base/fd.h"
@@ -21,7 +20,6 @@ struct StreamSettings {
   bool openStdin = false;  // else the input is empty
   bool stdinOnce = false;  // the input ends with that of the first client
   bool terminal = false;
-  std::optional<std::uint32_t> user;  // owner of the terminal
 };
 
 class ContainerStreams {

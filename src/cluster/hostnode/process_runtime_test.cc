@@ -450,6 +450,29 @@ TEST_F(ProcessRuntimeTest, ROOT_ACommandIsWhoItShallBe) {
   EXPECT_EQ(logOf(*weak), "CapEff:\t0000000000000400\n");
 }
 
+TEST_F(ProcessRuntimeTest, ROOT_ACommandMayOpenItsStreamsWhoeverItIs) {
+  ContainerConfig config;
+  config.user.user = 1234;
+  config.openStdin = true;
+  const std::string words = "echo out > /dev/stdout; echo err > /dev/stderr; : < /dev/stdin";
+  const auto id = start({"sh", "-c", words + "; exec sleep 1000"}, config);
+  ASSERT_TRUE(id) << id.error().message;
+  EXPECT_TRUE(until([&] { return logOf(*id) == "out\nerr\n"; })) << logOf(*id);
+  for (const bool terminal : {false, true}) {
+    auto opened = run(
+        runtime_->openCommand(*id, {"sh", "-c", words}, {true, true, !terminal, terminal}));
+    ASSERT_TRUE(opened) << opened.error().message;
+    std::promise<int> ended;
+    thread_->runSync([&] { tasks_->spawn(untilEnded(*opened, &ended)); });
+    std::string text;
+    while (auto piece = done((*opened)->readOut())) text += *piece;
+    while (auto piece = done((*opened)->readErr())) text += *piece;
+    EXPECT_EQ(text, terminal ? "out\r\nerr\r\n" : "out\nerr\n");
+    EXPECT_EQ(ended.get_future().get(), 0);
+    thread_->runSync([&] { opened->reset(); });
+  }
+}
+
 TEST_F(ProcessRuntimeTest, ROOT_StandardInputIsEmptyOrNeverEnds) {
   const auto empty = start({"cat"});
   ASSERT_TRUE(empty) << empty.error().message;

@@ -200,7 +200,7 @@ int runContainer(const std::string& dir) {
   if (!startFile) return failedWith(startFile.error());
   if (!exitFile) return failedWith(exitFile.error());
   const auto& config = record->config;
-  ContainerStreams streams({config.openStdin, config.stdinOnce, config.terminal, config.user.user});
+  ContainerStreams streams({config.openStdin, config.stdinOnce, config.terminal});
   if (auto opened = streams.open(dir); !opened) return failedWith(opened.error());
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) return failedWith(errnoError("pipe", errno));

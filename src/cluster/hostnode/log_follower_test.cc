@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include "cluster/hostnode/fake_runtime.h"
 #include "cluster/hostnode/kubelet_server.h"
 #include "cluster/hostnode/log_files.h"
+#include "cluster/hostnode/log_writer.h"
 #include "cluster/hostnode/termination_message.h"
 #include "cluster/testing/test_cluster.h"
 #include "kube/fake_api.h"
@@ -206,6 +209,23 @@ TEST_F(LogsTest, APumpPutsTheLogAsideWhenItIsFull) {
   }
   EXPECT_EQ(fileSize(rotatedLog(log, 3)), -1);
   EXPECT_GE(fileSize(rotatedLog(log, 1)), 4096);
+}
+
+TEST_F(LogsTest, ALogHasWholeLinesAfterAFullDisk) {
+  LogWriter log({});
+  ASSERT_TRUE(log.open(dir + "/log"));
+  log.put("one\n");
+  // A limit for files stops writes in the middle, as a full disk does.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{10, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  log.put("two\nthree\n");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handler);
+  log.put("four\n");
+  EXPECT_EQ(readHead(dir + "/log", 100), "one\ntwo\nfour\n");
 }
 
 TEST_F(LogsTest, LastWordsAreTheEndOfALogOfAnySize) {

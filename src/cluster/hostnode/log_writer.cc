@@ -21,13 +21,25 @@ bool LogWriter::openLog() {
 }
 
 void LogWriter::put(const std::string& lines) {
-  for (std::size_t done = 0; done < lines.size();) {
+  std::size_t done = 0;
+  while (done < lines.size()) {
     const ssize_t wrote = ::write(log_.get(), lines.data() + done, lines.size() - done);
-    if (wrote < 0 && errno != EINTR) return;
-    if (wrote > 0) done += static_cast<std::size_t>(wrote);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) {
+      done = keepLines(std::string_view(lines).substr(0, done));
+      break;
+    }
+    done += static_cast<std::size_t>(wrote);
   }
-  room_ -= static_cast<std::int64_t>(lines.size());
+  room_ -= static_cast<std::int64_t>(done);
   if (room_ <= 0) rotate();
+}
+
+std::size_t LogWriter::keepLines(std::string_view end) {
+  const std::size_t whole = end.rfind('\n') + 1;
+  if (whole == end.size()) return whole;
+  const auto size = fileSize(path_) - static_cast<std::int64_t>(end.size() - whole);
+  return ::ftruncate(log_.get(), size) == 0 ? whole : end.size();
 }
 
 // A log that cannot be rotated continues to grow until it is full again.

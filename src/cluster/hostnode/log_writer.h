@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "base/executor.h"
 #include "base/fd.h"
@@ -28,6 +29,9 @@ class LogWriter {
 
  private:
   bool openLog();
+  // Removes what follows the last line break in `end`, the end of the log. Returns the length of
+  // what stays of it.
+  std::size_t keepLines(std::string_view end);
   void rotate();
 
   LogLimits limits_;

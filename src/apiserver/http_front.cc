@@ -209,8 +209,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   static Task<void> openStream(Impl* self, Call call, ServerRequest request,
                                ResponderPtr responder) {
     const auto target = net::parseTarget(request.target);
-    const auto options = streamOptions(call.request.subresource, target->query);
-    auto admitting = self->server_.admitConnect(call, options);
+    auto admitting =
+        self->server_.admitConnect(call, streamOptions(call.request.subresource, target->query));
     auto admitted = co_await admitting;
     if (!admitted) {
       sendFailure(responder, std::move(admitted.error()), call.request);
@@ -221,8 +221,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
                   call.request);
       co_return;
     }
-    if (*admitted != options)
-      request.target = target->path + "?" + net::encodeQuery(streamQuery(*admitted));
+    // One reading of the query for all: what admission has seen is what happens.
+    request.target = target->path + "?" + net::encodeQuery(streamQuery(*admitted));
     self->options_.podStreams(std::move(call.request), std::move(request), std::move(responder));
   }
 

@@ -5,6 +5,8 @@
 #include <boost/json/object.hpp>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace koord::apiserver {
 
 namespace {
@@ -13,7 +15,7 @@ constexpr const char* kFlags[] = {"stdin", "stdout", "stderr", "tty"};
 
 // As Kubernetes reads a query: present without a value is true.
 bool isTrue(std::string_view value) {
-  return value.empty() || (value != "false" && value != "0");
+  return lowered(value) != "false" && value != "0";
 }
 
 }  // namespace
@@ -44,9 +46,13 @@ json::value streamOptions(std::string_view subresource, const net::QueryParams& 
       command.emplace_back(value);
     } else if (name == "container") {
       options.emplace(name, value);
-    } else if (std::ranges::find(kFlags, name) != std::end(kFlags) && isTrue(value)) {
-      options.emplace(name, true);
     }
+  }
+  for (const auto* flag : kFlags) {
+    if (subresource == "portforward") break;
+    const auto first =
+        std::ranges::find(query, flag, [](const auto& param) { return param.first; });
+    if (first != query.end() && isTrue(first->second)) options.emplace(flag, true);
   }
   if (!command.empty()) options["command"] = std::move(command);
   if (!ports.empty()) options["ports"] = std::move(ports);

@@ -25,6 +25,13 @@ TEST(PodStream, FlagsWithoutAValueAreSetAndOthersIgnored) {
             R"({"kind":"PodAttachOptions","apiVersion":"v1","stdin":true,"stdout":true})");
 }
 
+TEST(PodStream, TheFirstOfSeveralFlagsCounts) {
+  EXPECT_EQ(
+      toJson(streamOptions(
+          "attach", {{"stdin", "False"}, {"stdin", "true"}, {"stdout", "yes"}, {"stdout", "0"}})),
+      R"({"kind":"PodAttachOptions","apiVersion":"v1","stdout":true})");
+}
+
 TEST(PodStream, OnlySomeSubresourcesOfPodsAreStreams) {
   kube::Request request;
   request.resource = "pods";

@@ -155,7 +155,7 @@ Task<Result<std::shared_ptr<StreamedCommand>>> openCriCommand(Executor& executor
   auto reading = readHead(socket.get());
   auto head = co_await reading;
   if (!head) co_return problem(head.error().message);
-  if (head->text.find(" 101 ") != std::string::npos && head->text.starts_with("HTTP/1.1 101")) {
+  if (head->text.starts_with("HTTP/1.1 101 ")) {
     auto command = std::make_shared<CriCommand>(executor, std::move(socket), streams);
     if (auto fed = command->feed(head->rest); !fed) co_return problem(fed.error().message);
     co_return command;

@@ -459,8 +459,8 @@ TEST_F(ProcessRuntimeTest, ROOT_ACommandMayOpenItsStreamsWhoeverItIs) {
   ASSERT_TRUE(id) << id.error().message;
   EXPECT_TRUE(until([&] { return logOf(*id) == "out\nerr\n"; })) << logOf(*id);
   for (const bool terminal : {false, true}) {
-    auto opened = run(
-        runtime_->openCommand(*id, {"sh", "-c", words}, {true, true, !terminal, terminal}));
+    auto opened =
+        run(runtime_->openCommand(*id, {"sh", "-c", words}, {true, true, !terminal, terminal}));
     ASSERT_TRUE(opened) << opened.error().message;
     std::promise<int> ended;
     thread_->runSync([&] { tasks_->spawn(untilEnded(*opened, &ended)); });

@@ -38,8 +38,15 @@ void StreamServer::exec(api::ObjectKey pod, std::string container, net::ServerRe
                         std::shared_ptr<net::Responder> responder) {
   auto id = node_.runningContainer(pod, container);
   if (!id) return refuseStream(*responder, id.error());
-  tasks_.spawn(net::runHandler("exec in " + pod.toString(), responder,
-                               runExec(this, *std::move(id), std::move(request), responder)));
+  std::vector<std::string> command;
+  if (const auto target = net::parseTarget(request.target))
+    for (const auto& [name, value] : target->query)
+      if (name == "command") command.push_back(value);
+  if (command.empty())
+    return refuseStream(*responder, {ErrorCode::BadRequest, "you must specify a command", {}});
+  tasks_.spawn(net::runHandler(
+      "exec in " + pod.toString(), responder,
+      serve(this, *std::move(id), std::move(command), std::move(request), responder)));
 }
 
 void StreamServer::attach(api::ObjectKey pod, std::string container, net::ServerRequest request,
@@ -47,64 +54,30 @@ void StreamServer::attach(api::ObjectKey pod, std::string container, net::Server
   auto id = node_.runningContainer(pod, container);
   if (!id) return refuseStream(*responder, id.error());
   tasks_.spawn(net::runHandler("attach to " + pod.toString(), responder,
-                               runAttach(this, *std::move(id), std::move(request), responder)));
+                               serve(this, *std::move(id), {}, std::move(request), responder)));
 }
 
-Task<std::shared_ptr<CommandConnection>> StreamServer::open(
-    const net::ServerRequest& request, std::shared_ptr<net::Responder> responder,
-    CommandStreams streams) {
-  auto client = CommandConnection::accept(executor_, request, std::move(responder), streams);
-  if (!client) co_return nullptr;
-  auto opening = client->ready();
-  if (co_await opening) co_return client;
-  failCommand(*client, {ErrorCode::Timeout, "the client did not open its streams", {}});
-  co_return nullptr;
-}
-
-Task<void> StreamServer::runExec(StreamServer* self, std::string id, net::ServerRequest request,
-                                 std::shared_ptr<net::Responder> responder) {
+Task<void> StreamServer::serve(StreamServer* self, std::string id, std::vector<std::string> command,
+                               net::ServerRequest request,
+                               std::shared_ptr<net::Responder> responder) {
   const auto target = net::parseTarget(request.target);
-  std::vector<std::string> command;
-  for (const auto& [name, value] : target->query)
-    if (name == "command") command.push_back(value);
-  const auto streams = commandStreamsOf(*target);
-  if (!streams || command.empty()) {
-    refuseStream(*responder, streams
-                                 ? Error{ErrorCode::BadRequest, "you must specify a command", {}}
-                                 : streams.error());
+  const auto streams = target ? commandStreamsOf(*target) : fail(target.error());
+  if (!streams) {
+    refuseStream(*responder, streams.error());
     co_return;
   }
-  auto opening = self->open(request, std::move(responder), *streams);
+  auto opening = CommandConnection::open(self->executor_, request, std::move(responder), *streams);
   const auto client = co_await opening;
   if (!client) co_return;
-  auto starting = self->runtime_.openCommand(std::move(id), std::move(command), *streams);
+  auto starting = command.empty()
+                      ? self->runtime_.attach(std::move(id), *streams)
+                      : self->runtime_.openCommand(std::move(id), std::move(command), *streams);
   auto started = co_await starting;
   if (!started) {
     failCommand(*client, started.error());
     co_return;
   }
   auto serving = serveCommand(&self->executor_, client, *std::move(started));
-  co_await serving;
-}
-
-Task<void> StreamServer::runAttach(StreamServer* self, std::string id, net::ServerRequest request,
-                                   std::shared_ptr<net::Responder> responder) {
-  const auto target = net::parseTarget(request.target);
-  const auto streams = commandStreamsOf(*target);
-  if (!streams) {
-    refuseStream(*responder, streams.error());
-    co_return;
-  }
-  auto opening = self->open(request, std::move(responder), *streams);
-  const auto client = co_await opening;
-  if (!client) co_return;
-  auto attaching = self->runtime_.attach(std::move(id), *streams);
-  auto attached = co_await attaching;
-  if (!attached) {
-    failCommand(*client, attached.error());
-    co_return;
-  }
-  auto serving = serveCommand(&self->executor_, client, *std::move(attached));
   co_await serving;
 }
 

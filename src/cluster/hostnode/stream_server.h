@@ -32,14 +32,9 @@ class StreamServer {
                    std::shared_ptr<net::Responder> responder);
 
  private:
-  // The client with its streams; nullptr after an answer that says why not. Awaited at once.
-  Task<std::shared_ptr<CommandConnection>> open(const net::ServerRequest& request,
-                                                std::shared_ptr<net::Responder> responder,
-                                                CommandStreams streams);
-  static Task<void> runExec(StreamServer* self, std::string id, net::ServerRequest request,
-                            std::shared_ptr<net::Responder> responder);
-  static Task<void> runAttach(StreamServer* self, std::string id, net::ServerRequest request,
-                              std::shared_ptr<net::Responder> responder);
+  // command: empty to attach to the container itself.
+  static Task<void> serve(StreamServer* self, std::string id, std::vector<std::string> command,
+                          net::ServerRequest request, std::shared_ptr<net::Responder> responder);
 
   Executor& executor_;
   Runtime& runtime_;

@@ -38,13 +38,13 @@ class PortForward final : public SpdyLink::Handler,
 
   bool open(const net::ServerRequest& request, ResponderPtr responder) {
     if (wantsWebSocket(request)) {
-      const auto protocol = negotiate(request.headers, "Sec-WebSocket-Protocol", {kTunnel});
-      if (!protocol) return refuse(*responder, kTunnel);
+      const auto protocol = negotiate(request, *responder, {kTunnel});
+      if (!protocol) return false;
       link_ = SpdyLink::acceptTunnel(request, std::move(responder), *protocol, weak_from_this());
       return link_ != nullptr;
     }
-    const auto protocol = negotiate(request.headers, "X-Stream-Protocol-Version", {kProtocol});
-    if (!protocol) return refuse(*responder, kProtocol);
+    const auto protocol = negotiate(request, *responder, {kProtocol});
+    if (!protocol) return false;
     link_ = SpdyLink::accept(std::move(responder), *protocol, weak_from_this());
     return true;
   }
@@ -56,14 +56,6 @@ class PortForward final : public SpdyLink::Handler,
   }
 
  private:
-  static bool refuse(net::Responder& responder, std::string_view accepted) {
-    responder.respond(403, {{"Content-Type", "text/plain; charset=utf-8"}},
-                      fmt::format("unable to upgrade: unable to negotiate protocol: server accepts "
-                                  "{}\n",
-                                  accepted));
-    return false;
-  }
-
   void onStream(std::uint32_t stream, const net::SpdyHeaders& headers, bool fin) override {
     const auto type = net::spdyHeader(headers, "streamtype");
     const auto text = net::spdyHeader(headers, "port");

@@ -27,7 +27,8 @@ struct WebSocketDialect {
   bool statusObject = false;  // the last message is a Status, else a text
   bool closes = false;        // the client may close its input
 };
-const std::map<std::string, WebSocketDialect> kDialects = {
+// The best first.
+const std::vector<std::pair<std::string, WebSocketDialect>> kDialects = {
     {"v5.channel.k8s.io", {false, true, true}},
     {"v4.channel.k8s.io", {false, true, false}},
     {"v4.base64.channel.k8s.io", {true, true, false}},
@@ -39,13 +40,6 @@ const std::map<std::string, WebSocketDialect> kDialects = {
 std::string statusText(const json::value& status, bool object) {
   if (object) return toJson(status);
   return textAt(status, "status") == "Success" ? "" : std::string(textAt(status, "message"));
-}
-
-void refuseProtocol(net::Responder& responder, int status, std::string_view accepted) {
-  responder.respond(status, {{"Content-Type", "text/plain; charset=utf-8"}},
-                    fmt::format("unable to upgrade: unable to negotiate protocol: server accepts "
-                                "{}\n",
-                                accepted));
 }
 
 class WebSocketCommand final : public CommandConnection {
@@ -119,8 +113,7 @@ class WebSocketCommand final : public CommandConnection {
       if (!bytes.empty() && bytes.front() == static_cast<char>(StreamChannel::In)) input().end();
       return 0;
     }
-    const std::size_t kept =
-        receive(static_cast<StreamChannel>(*channel_), bytes, piece.last);
+    const std::size_t kept = receive(static_cast<StreamChannel>(*channel_), bytes, piece.last);
     if (kept > piece.bytes.size()) early_ += kept - piece.bytes.size();
     return std::min(kept, piece.bytes.size());
   }
@@ -248,10 +241,7 @@ Task<void> awaitEnd(Executor* executor, std::shared_ptr<StreamedCommand> command
 }  // namespace
 
 Result<CommandStreams> commandStreamsOf(const net::Target& target) {
-  const auto isSet = [&](std::string_view name) {
-    const auto value = target.param(name);
-    return value == "true" || value == "1" || (value.empty() && target.has(name));
-  };
+  const auto isSet = [&](std::string_view name) { return target.param(name) == "true"; };
   CommandStreams streams{isSet("stdin"), isSet("stdout"), isSet("stderr"), isSet("tty")};
   if (streams.terminal) streams.err = false;  // a terminal has one output
   if (!streams.in && !streams.out && !streams.err)
@@ -265,25 +255,30 @@ std::shared_ptr<CommandConnection> CommandConnection::accept(
   if (wantsWebSocket(request)) {
     std::vector<std::string> known;
     for (const auto& [name, dialect] : kDialects) known.push_back(name);
-    const auto protocol = negotiate(request.headers, "Sec-WebSocket-Protocol", known);
-    if (!protocol) {
-      refuseProtocol(*responder, 403, "v5.channel.k8s.io, v4.channel.k8s.io");
-      return nullptr;
-    }
-    auto connection =
-        std::make_shared<WebSocketCommand>(executor, streams, kDialects.at(*protocol));
+    const auto protocol = negotiate(request, *responder, known);
+    if (!protocol) return nullptr;
+    const auto at = std::ranges::find(known, *protocol) - known.begin();
+    auto connection = std::make_shared<WebSocketCommand>(
+        executor, streams, kDialects[static_cast<std::size_t>(at)].second);
     if (!connection->open(request, std::move(responder), *protocol)) return nullptr;
     return connection;
   }
-  const auto protocol =
-      negotiate(request.headers, "X-Stream-Protocol-Version", {"v4.channel.k8s.io"});
-  if (!protocol) {
-    refuseProtocol(*responder, 403, "v4.channel.k8s.io");
-    return nullptr;
-  }
+  const auto protocol = negotiate(request, *responder, {"v4.channel.k8s.io"});
+  if (!protocol) return nullptr;
   auto connection = std::make_shared<SpdyCommand>(executor, streams);
   connection->open(std::move(responder), *protocol);
   return connection;
+}
+
+Task<std::shared_ptr<CommandConnection>> CommandConnection::open(
+    Executor& executor, const net::ServerRequest& request,
+    std::shared_ptr<net::Responder> responder, CommandStreams streams) {
+  auto client = accept(executor, request, std::move(responder), streams);
+  if (!client) co_return nullptr;
+  auto opening = client->ready();
+  if (co_await opening) co_return client;
+  failCommand(*client, {ErrorCode::Timeout, "the client did not open its streams", {}});
+  co_return nullptr;
 }
 
 Task<bool> CommandConnection::ready() {

@@ -29,7 +29,8 @@ struct CommandStreams {
   bool err = false;
   bool terminal = false;
 };
-// From the query of pods/exec and pods/attach. BadRequest if no stream is wanted.
+// From the query of pods/exec and pods/attach, after admission: a stream that is wanted is "true".
+// BadRequest if none is.
 Result<CommandStreams> commandStreamsOf(const net::Target& target);
 
 // The command at the other side of the connection: a process, or a running container.
@@ -56,6 +57,11 @@ class CommandConnection : public std::enable_shared_from_this<CommandConnection>
                                                    const net::ServerRequest& request,
                                                    std::shared_ptr<net::Responder> responder,
                                                    CommandStreams streams);
+  // The same, and waits for the client's streams. Await it at once.
+  static Task<std::shared_ptr<CommandConnection>> open(Executor& executor,
+                                                       const net::ServerRequest& request,
+                                                       std::shared_ptr<net::Responder> responder,
+                                                       CommandStreams streams);
   virtual ~CommandConnection() = default;
 
   // The client's streams are there. false: they did not come in time, or the client has gone.

@@ -161,6 +161,16 @@ TEST_F(RemoteCommandTest, AClientThatVanishesHangsUp) {
   EXPECT_EQ(tasks.size(), 0U);
 }
 
+TEST_F(RemoteCommandTest, PingsOfAClientThatDoesNotReadAreNotCollected) {
+  ASSERT_TRUE(webSocket("v5.channel.k8s.io"));
+  messages();
+  send(Op::Ping, "one");
+  EXPECT_THAT(messages(), ElementsAre("one"));
+  responder->queued = 2 << 20;
+  send(Op::Ping, "two");
+  EXPECT_THAT(messages(), ElementsAre());
+}
+
 TEST_F(RemoteCommandTest, GarbageEndsTheConnection) {
   ASSERT_TRUE(webSocket("v5.channel.k8s.io"));
   responder->input("\x82\x01x");  // not masked
@@ -179,6 +189,9 @@ TEST_F(RemoteCommandTest, UnknownProtocolsAreRefusedBeforeTheUpgrade) {
   EXPECT_FALSE(accept({{"Upgrade", "SPDY/3.1"}, {"X-Stream-Protocol-Version", "v1"}},
                       {true, true, true, false}));
   EXPECT_EQ(responder->status, 403);
+  EXPECT_FALSE(accept({{"Upgrade", "other"}, {"X-Stream-Protocol-Version", "v4.channel.k8s.io"}},
+                      {true, true, true, false}));
+  EXPECT_EQ(responder->status, 400);
 }
 
 TEST_F(RemoteCommandTest, SpdyHasAStreamForEachChannel) {
@@ -226,7 +239,7 @@ TEST_F(RemoteCommandTest, OutputWaitsForAClientThatDoesNotRead) {
 
 TEST(CommandStreams, ATerminalHasNoSecondOutput) {
   const auto streams =
-      commandStreamsOf(*net::parseTarget("/x?stdin=true&stdout=1&stderr=true&tty=true"));
+      commandStreamsOf(*net::parseTarget("/x?stdin=true&stdout=true&stderr=true&tty=true"));
   ASSERT_TRUE(streams);
   EXPECT_TRUE(streams->in && streams->out && streams->terminal);
   EXPECT_FALSE(streams->err);

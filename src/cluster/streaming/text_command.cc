@@ -15,10 +15,9 @@ Task<void> answerExecWithText(Executor* executor, net::ServerRequest request,
     co_return;
   }
   const bool terminal = streams->terminal;
-  auto client = CommandConnection::accept(*executor, request, std::move(responder), *streams);
+  auto opening = CommandConnection::open(*executor, request, std::move(responder), *streams);
+  const auto client = co_await opening;
   if (!client) co_return;
-  auto opening = client->ready();
-  if (!co_await opening) co_return;
   if (terminal) {
     std::string lines;
     for (const char c : text) {

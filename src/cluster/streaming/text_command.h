@@ -10,7 +10,7 @@
 
 namespace koord::cluster {
 
-// Answers the request of pods/NAME/exec, and waits until the client has the text or has gone.
+// Answers the request of pods/NAME/exec or attach.
 Task<void> answerExecWithText(Executor* executor, net::ServerRequest request,
                               std::shared_ptr<net::Responder> responder, std::string text,
                               int exitCode);

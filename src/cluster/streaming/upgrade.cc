@@ -1,5 +1,8 @@
 #include "cluster/streaming/upgrade.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/ascii.h"
@@ -28,23 +31,35 @@ bool hasElement(const net::Headers& headers, std::string_view name, std::string_
   return false;
 }
 
+bool wantsUpgrade(const net::ServerRequest& request, std::string_view protocol) {
+  return hasElement(request.headers, "Connection", "upgrade") &&
+         hasElement(request.headers, "Upgrade", protocol);
+}
+
 }  // namespace
 
-bool wantsUpgrade(const net::ServerRequest& request) {
-  return hasElement(request.headers, "Connection", "upgrade") &&
-         !net::headerOf(request.headers, "Upgrade").empty();
-}
-
 bool wantsWebSocket(const net::ServerRequest& request) {
-  return wantsUpgrade(request) && hasElement(request.headers, "Upgrade", "websocket");
+  return wantsUpgrade(request, "websocket");
 }
 
-std::optional<std::string> negotiate(const net::Headers& headers, std::string_view header,
+std::optional<std::string> negotiate(const net::ServerRequest& request, net::Responder& responder,
                                      const std::vector<std::string>& known) {
-  const auto wanted = elementsOf(headers, header);
+  const bool webSocket = wantsWebSocket(request);
+  if (!webSocket && !wantsUpgrade(request, "spdy/3.1")) {
+    responder.respond(400, kPlain,
+                      std::string("unable to upgrade: Connection: Upgrade and Upgrade: websocket "
+                                  "or SPDY/3.1 are needed\n"));
+    return std::nullopt;
+  }
+  const auto wanted = elementsOf(
+      request.headers, webSocket ? "Sec-WebSocket-Protocol" : "X-Stream-Protocol-Version");
   for (const auto& name : wanted)
     if (std::ranges::find(known, name) != known.end()) return name;
   if (wanted.empty() && std::ranges::find(known, "") != known.end()) return std::string();
+  responder.respond(403, kPlain,
+                    fmt::format("unable to upgrade: unable to negotiate protocol: client supports "
+                                "[{}], server accepts {}\n",
+                                fmt::join(wanted, ", "), fmt::join(known, ", ")));
   return std::nullopt;
 }
 
@@ -78,7 +93,8 @@ void WebSocketLink::input(std::string_view bytes) {
   bool ends = false;
   auto read = reader_.feed(bytes, [&](const net::WebSocketPiece& piece) {
     if (piece.op == net::WebSocketOp::Ping) {
-      send(net::WebSocketOp::Pong, piece.bytes);
+      // Not for a client that sends pings but does not read.
+      if (queuedBytes() <= kMaxUnsent) send(net::WebSocketOp::Pong, piece.bytes);
     } else if (piece.op == net::WebSocketOp::Close) {
       ends = true;
     } else if (piece.op != net::WebSocketOp::Pong && !ends && !closed_) {

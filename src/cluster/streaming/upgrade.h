@@ -19,12 +19,12 @@ namespace koord::cluster {
 inline constexpr std::size_t kMaxUnsent = 1 << 20;
 inline constexpr Duration kUnsentPause = std::chrono::milliseconds(5);
 
-bool wantsUpgrade(const net::ServerRequest& request);
 bool wantsWebSocket(const net::ServerRequest& request);
 
-// Chooses the first of the client's protocols (the elements of all headers of that name) that is
-// known. nullopt if there is none; "" if the client names none and "" is known.
-std::optional<std::string> negotiate(const net::Headers& headers, std::string_view header,
+// Chooses the first of the client's protocols that is known; "" if the client names none and "" is
+// known. Otherwise, and if the client wants neither a WebSocket nor SPDY/3.1, answers with an error
+// and returns nullopt.
+std::optional<std::string> negotiate(const net::ServerRequest& request, net::Responder& responder,
                                      const std::vector<std::string>& known);
 
 // An upgraded connection as messages of a WebSocket. Answers pings and the client's close.

@@ -110,7 +110,7 @@ def run_it_is_a_shell(cluster, client, folder):
         terminal.expect("42")
         terminal.expect("/dev/pts/")
         terminal.expect("kubepods")
-        terminal.type("echo begun; sleep 1000\n")
+        terminal.type("sh -c 'echo begun; exec sleep 1000'\n")  # it says so when the terminal is its own
         terminal.expect("begun\r")
         terminal.type("\x03")  # the terminal interrupts the command, not the shell
         terminal.resize(20, 70)

@@ -226,6 +226,18 @@ TEST_F(RemoteCommandTest, ASpdyClientThatOpensNoStreamsIsNotWaitedForWithoutLimi
   EXPECT_EQ(tasks.size(), 0U);
 }
 
+TEST_F(RemoteCommandTest, ASpdyClientThatAsksButDoesNotReadIsLeft) {
+  ASSERT_TRUE(accept({{"Upgrade", "SPDY/3.1"}, {"X-Stream-Protocol-Version", "v4.channel.k8s.io"}},
+                     {true, true, true, false}));
+  std::string pings;
+  for (int i = 0; i < 1'000; ++i) pings += "\x80\x03\0\x06\0\0\0\x04\0\0\0\x01"s;
+  for (int i = 0; i < 200; ++i) responder->input(pings);
+  EXPECT_FALSE(responder->ended);
+  responder->queued = 2 << 20;
+  for (int i = 0; i < 200; ++i) responder->input(pings);
+  EXPECT_TRUE(responder->ended);
+}
+
 TEST_F(RemoteCommandTest, OutputWaitsForAClientThatDoesNotRead) {
   ASSERT_TRUE(webSocket("v5.channel.k8s.io"));
   responder->queued = 2 << 20;

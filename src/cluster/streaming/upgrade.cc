@@ -132,6 +132,7 @@ SpdyLink::SpdyLink(std::weak_ptr<Handler> handler) : handler_(std::move(handler)
   net::SpdySession::Events events;
   events.send = [this](std::string bytes) {
     if (closed_) return;
+    sent_ += bytes.size();
     if (tunnel_) return tunnel_->send(net::WebSocketOp::Binary, bytes);
     responder_->write(std::make_shared<const std::string>(std::move(bytes)));
   };
@@ -187,7 +188,11 @@ std::size_t SpdyLink::input(std::string_view bytes) {
   if (closed_) return 0;
   const auto self = shared_from_this();
   kept_ = 0;
+  const std::size_t before = sent_;
   auto read = session_->feed(bytes);
+  answers_ = queuedBytes() > kMaxUnsent ? answers_ + sent_ - before : 0;
+  if (read && answers_ > kMaxUnsent)
+    read = fail(ErrorCode::Invalid, "a client asks for answers but does not read them");
   if (!read) {
     log::v(1, "{}", read.error().message);
     close();

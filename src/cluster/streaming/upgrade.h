@@ -98,6 +98,8 @@ class SpdyLink : public std::enable_shared_from_this<SpdyLink> {
   std::shared_ptr<WebSocketLink> tunnel_;  // instead of the responder
   std::unique_ptr<net::SpdySession> session_;
   std::size_t kept_ = 0;
+  std::size_t sent_ = 0;
+  std::size_t answers_ = 0;  // bytes sent for the client's frames while it did not read
   Callback onClosed_;
   bool closed_ = false;
 };

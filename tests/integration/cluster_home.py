@@ -19,7 +19,7 @@ class Home:
     """A home folder, so that clusters and kubeconfigs are those of this test."""
 
     def __init__(self, programs, folder, user):
-        self.koordctl = os.path.join(programs, "koordctl")
+        self.koordctl = os.path.join(os.path.abspath(programs), "koordctl")
         self.folder = folder
         self.user = user
         self.running = {}

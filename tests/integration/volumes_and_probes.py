@@ -60,7 +60,9 @@ spec:
     - {name: host, mountPath: /host}
     startupProbe: {tcpSocket: {port: http}, periodSeconds: 1, failureThreshold: 30}
     readinessProbe: {httpGet: {path: /ready, port: http}, periodSeconds: 1, failureThreshold: 1}
-    livenessProbe: {exec: {command: [sh, -c, '! test -e /data/www/dead']}, periodSeconds: 1, failureThreshold: 2}
+    # On a busy machine a BE pod may wait for seconds for a CPU.
+    livenessProbe: {exec: {command: [sh, -c, '! test -e /data/www/dead']}, periodSeconds: 1, failureThreshold: 2,
+                    timeoutSeconds: 30}
     lifecycle:
       postStart: {exec: {command: [sh, -c, 'rm -f /data/www/dead; cp /conf/mode /host/started']}}
       preStop: {exec: {command: [sh, -c, 'cp /conf/mode /host/stopped']}}

@@ -54,8 +54,10 @@ std::map<std::string, int> roomFor(Model model, const std::vector<PodObject>& po
 }
 
 bool saysMembersHadNodes(const api::PodGroup& group) {
-  const std::string& phase = group.status.phase;
+  const api::PodGroupStatus& status = group.status;
+  const std::string& phase = status.phase;
   if (group.spec.minMember <= 0) return false;
+  if (status.scheduled + status.running + status.succeeded + status.failed <= 0) return false;
   return phase == "Scheduled" || phase == "Running" || phase == "Finished" || phase == "Failed";
 }
 

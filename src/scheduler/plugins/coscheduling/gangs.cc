@@ -14,11 +14,12 @@ bool assigned(const PodInfo& pod) {
 }
 
 // Returns true if the minimum once had nodes, even if its pods have finished since. With a minimum
-// of 0 the phase is Scheduled though no pod has a node. That says nothing about the other gangs of
-// the group.
+// of 0, also of 0 until a moment ago, the phase is Scheduled or Finished though no pod has had a
+// node. That says nothing about the other gangs of the group.
 bool hadNodes(const api::PodGroup& group) {
-  const std::string& phase = group.status.phase;
+  const auto& [phase, occupiedBy, scheduled, running, succeeded, failed, start] = group.status;
   if (group.spec.minMember <= 0) return false;
+  if (scheduled + running + succeeded + failed <= 0) return false;
   return phase == "Scheduled" || phase == "Running" || phase == "Finished" || phase == "Failed";
 }
 bool hadNodes(const api::WorkloadPodGroup&) {

@@ -70,6 +70,21 @@ TEST_F(OnceSatisfied, a_gang_without_a_minimum_says_nothing_about_the_others_of_
   EXPECT_THAT(f.placed(), SizeIs(3));
 }
 
+TEST_F(OnceSatisfied, a_gang_whose_minimum_was_0_says_nothing_about_the_others_of_its_group) {
+  const api::StringMap both{
+      {"gang.scheduling.koordinator.sh/groups", R"(["default/g","default/h"])"}};
+  f.gang("g", 3, both);
+  auto other = f.groupObject("h", 1, both);
+  other->status.phase = "Finished";  // written when it was 0
+  f.groups().set(other);
+  f.members("g", 0, 3);
+  f.run(30s);
+  EXPECT_THAT(f.placed(), IsEmpty());
+  f.members("h", 0, 1);
+  f.run();
+  EXPECT_THAT(f.placed(), SizeIs(4));
+}
+
 TEST_F(OnceSatisfied, it_lasts_as_long_as_the_pod_group) {
   ran("g");
   for (const char* name : {"g-0", "g-1", "g-2"}) f.remove(name);
@@ -138,6 +153,7 @@ TEST_F(OnceSatisfied, is_known_after_a_restart_by_the_status_of_the_pod_group) {
   for (const char* phase : {"Scheduled", "Running", "Finished", "Failed"}) {
     auto group = f.groupObject("g", 3);
     group->status.phase = phase;
+    group->status.scheduled = 3;
     restart(group);
     f.members("g", 0, 1);
     f.run();

@@ -16,7 +16,7 @@ ElasticQuota::ElasticQuota(Handle& handle, const ElasticQuotaArgs& args)
       waker_(QuotaWaker::of(handle, quotas_, rules_)),
       quotaRules_(quotas_, args.disableDefaultQuotaPreemption),
       preemption_(handle, quotaRules_, std::string(kName), {}),
-      fullNodeRules_(quotas_),
+      fullNodeRules_(quotas_, rules_),
       fullNodePreemption_(handle, fullNodeRules_, std::string(kName), {}),
       controller_(handle, quotas_, args) {}
 

@@ -36,14 +36,18 @@ class QuotaPreemption final : public PreemptionRules {
 };
 
 // If the nodes are full as well as the quota: pods of the quota free quota, and any pod of lower
-// priority frees resources of the node. Pods that `preemptible: "false"` protects stay.
+// priority frees resources of the node. Pods that `preemptible: "false"` protects stay. So do pods
+// of other quotas that count in the same limit, such as those of a child: as upstream, only pods of
+// the same quota are evicted to free quota.
 class QuotaAndNodePreemption final : public PreemptionRules {
  public:
-  explicit QuotaAndNodePreemption(const Quotas& quotas) : quotas_(quotas) {}
+  QuotaAndNodePreemption(const Quotas& quotas, const QuotaRules& rules)
+      : quotas_(quotas), rules_(rules) {}
   bool mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const override;
 
  private:
   const Quotas& quotas_;
+  const QuotaRules& rules_;
 };
 
 // Not Signed, on purpose. The plugin judges pods and not nodes, so it runs once per attempt and

@@ -16,7 +16,8 @@
 // If the quota and all nodes are full, pods of the quota alone may not free enough of any node.
 // Then each node is tried again with all pods of lower priority as possible victims. The dry run
 // judges the quota too, so a node is a candidate only if pods of the quota on it free enough quota,
-// and pods of other quotas leave only for the resources of the node.
+// and pods of other quotas leave only for the resources of the node. Pods of other quotas that count
+// in the same limit (of a child, or of any relative if ancestors' limits are checked) stay.
 
 #include <fmt/format.h>
 
@@ -32,6 +33,20 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::size_t kNodesNamed = 10;  // above this, reasons are not listed by node
+
+// Returns true if what pods of `other` use counts in a limit that applies to pods of `place`.
+bool countsInLimitOf(const Place& other, const Place& place, const QuotaRules& rules) {
+  if (!place || other.tree != place.tree) return false;
+  const quota::QuotaTree& tree = place.quotas();
+  quota::QuotaId highest = place.quota;
+  if (rules.ancestors) {
+    while (highest != quota::QuotaTree::kRoot && tree.parent(highest) != quota::QuotaTree::kRoot)
+      highest = tree.parent(highest);
+  }
+  quota::QuotaId quota = other.quota;
+  while (quota != highest && quota != quota::QuotaTree::kRoot) quota = tree.parent(quota);
+  return quota == highest;
+}
 
 bool breaksBudgets(const Candidate* candidate) {
   return candidate->cost.budgetsBroken > 0;
@@ -73,8 +88,9 @@ bool QuotaPreemption::possible(const PodInfo& preemptor) const {
 
 bool QuotaAndNodePreemption::mayBePreempted(const PodInfo& victim, const PodInfo& preemptor) const {
   if (!PreemptionRules::mayBePreempted(victim, preemptor)) return false;
-  return !isFixed(victim.pod->metadata.labels) ||
-         quotas_.placeOf(victim) != quotas_.placeOf(preemptor);
+  const Place of = quotas_.placeOf(victim), place = quotas_.placeOf(preemptor);
+  if (of == place) return !isFixed(victim.pod->metadata.labels);
+  return !countsInLimitOf(of, place, rules_);
 }
 
 // The result if no node's pods can free enough.

@@ -128,6 +128,24 @@ TEST(ElasticQuota, other_pods_of_a_full_node_stay_if_the_quota_gets_no_room_ther
   f.expectSound();
 }
 
+// Evicting "theirs" would free the parent's quota as well as the node, but it is entitled to both.
+TEST(ElasticQuota, a_pod_of_a_child_quota_stays_for_a_pod_whose_quota_and_node_are_full) {
+  QuotaFixture f;
+  f.node(aNode("n1").allocatable("cpu", "4"));
+  f.node(aNode("closed").allocatable("cpu", "8").unschedulable());
+  f.set(aQuota("org").max("cpu", "4").min("cpu", "4"));
+  f.set(aQuota("team").below("org").max("cpu", "4").min("cpu", "3"));
+  f.run(100ms);
+  f.create(f.of("mine", "org", "1").priority(5));
+  f.create(f.of("theirs", "team", "3").priority(1));
+  f.run(1s);
+  ASSERT_EQ(f.nodeOf("theirs"), "n1");
+  f.create(f.of("high", "org", "2").priority(9));
+  f.run(15s);
+  EXPECT_THAT(f.deletions, ElementsAre());
+  f.expectSound();
+}
+
 // What the quota frees by evicting pods of other quotas does not belong to it: those quotas are
 // entitled to it.
 TEST(ElasticQuota, nobody_of_another_quota_leaves_for_a_pod_whose_quota_has_no_room) {

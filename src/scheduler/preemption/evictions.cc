@@ -54,9 +54,24 @@ void Evictions::note(const PodPtr& before, const PodPtr& after) {
     ++terminatingByNode_[node];
   } else {
     const auto node = terminatingByNode_.find(known->second);
-    if (--node->second == 0) terminatingByNode_.erase(node);
+    if (--node->second == 0) {
+      wakeNominated(node->first);
+      terminatingByNode_.erase(node);
+    }
     nodeOfTerminating_.erase(known);
   }
+}
+
+// Pods that are nominated for the node may have waited for its victims, whatever else rejected them:
+// they get their node now or lose the nomination, which keeps other pods off the node. The process
+// that evicted the victims may be another one.
+void Evictions::wakeNominated(const std::string& node) {
+  const auto nominated = handle_.nominator().byNode().find(node);
+  if (nominated == handle_.nominator().byNode().end()) return;
+  std::vector<PodPtr> waiting;
+  for (const PodPtr& pod : nominated->second)
+    if (!handle_.nominator().foreign(pod->uid())) waiting.push_back(pod);
+  handle_.activate(waiting);
 }
 
 // The state of units that wait for a node.

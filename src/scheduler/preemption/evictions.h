@@ -80,6 +80,8 @@ class Evictions {
   struct Join;
 
   void note(const PodPtr& before, const PodPtr& after);
+  // Called when the last pod that terminates by preemption has left the node.
+  void wakeNominated(const std::string& node);
   void noteUnit(const PodInfo& pod, const PodPtr& after);
   // Why one of the victims must not be evicted, or "". Removes victims that are being evicted.
   std::string check(const PodInfo& preemptor, const PreemptionRules& rules,

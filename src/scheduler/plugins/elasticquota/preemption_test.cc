@@ -88,6 +88,28 @@ TEST(ElasticQuota, a_pod_that_waits_for_victims_of_other_quotas_takes_none_of_it
   f.expectSound();
 }
 
+// As a new process finds it: its predecessor evicted the victim.
+TEST(ElasticQuota, a_pod_whose_quota_is_full_loses_its_nomination_when_the_victims_are_gone) {
+  QuotaFixture f;
+  f.node(aNode("n1").allocatable("cpu", "4"));
+  f.set(aQuota("q").max("cpu", "1").min("cpu", "1"));
+  f.run(100ms);
+  PodBuilder victim = aPod("victim").request("cpu", "4").priority(1).nodeName("n1");
+  victim.object().metadata.deletionTimestamp = f.loop.wallNow() + 10min;
+  auto& condition = victim.object().status.conditions.emplace_back();
+  condition.type = "DisruptionTarget";
+  condition.status = "True";
+  condition.reason = "PreemptionByScheduler";
+  f.create(victim);
+  f.create(f.of("high", "q", "2").priority(9).nominated("n1"));
+  f.run(15s);
+  const Nominator& nominator = f.scheduler->profiles().begin()->second->nominator();
+  EXPECT_FALSE(nominator.byNode().empty());
+  f.remove("victim");
+  f.run(1s);
+  EXPECT_TRUE(nominator.byNode().empty());
+}
+
 // Evicting "mine" alone frees the quota but not the node, and evicting "bystander" alone the node
 // but not the quota.
 TEST(ElasticQuota, in_a_full_quota_on_a_full_node_a_pod_takes_the_place_of_its_own_and_others) {

@@ -198,6 +198,7 @@ void DecisionChecker::tried(const PodInfo& pod) {
   const auto* log = scheduler_->decisions().of(pod.key());
   const bool again = history.attempts > 0 && log && !log->empty();
   ++history.attempts;
+  history.nominated = handle_->nominator().nodeOf(pod.uid());
   journal_.note("{} tries {} for the {}. time", process_, pod.key(), history.attempts);
   if (!again || placedWithOthers(*pod.pod)) return;
   const scheduler::Decision& last = log->back();
@@ -256,8 +257,9 @@ void DecisionChecker::chosen(const PodPtr& pod, NodeId id) {
                       fmt::format("{}", fmt::join(outcome.reasons.at(row.name), ", ")));
     return;
   }
-  // A pod goes to its nominated node.
-  if (pod->pod->status.nominatedNodeName == row.name) return;
+  // A pod goes to its nominated node, which some units' objects have no field for.
+  if (pod->pod->status.nominatedNodeName == row.name || history_[pod->uid()].nominated == row.name)
+    return;
   // Scores depend on the set of candidate nodes.
   if (!undecidedNodes(now, *pod->pod).empty()) return;
   if (placedWithOthers(*pod->pod)) return;  // its domain may exclude better nodes

@@ -108,8 +108,9 @@ class DecisionChecker {
     int rejections = 0;
     int errors = 0;  // in a row
     WallTime lastEnd{};
-    int preemptions = 0;  // each may make the pod ready early, once its victims are gone
-    WallTime chosen{};    // when the previous attempt chose a node
+    int preemptions = 0;    // each may make the pod ready early, once its victims are gone
+    WallTime chosen{};      // when the previous attempt chose a node
+    std::string nominated;  // at the start of the current attempt
   };
 
   const std::string process_;

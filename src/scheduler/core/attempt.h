@@ -25,6 +25,7 @@ struct Attempt {
   std::vector<const Extension<PreBindPlugin>*> preBinds;  // those with something to do
   NodeId node = kNoNode;
   std::string nodeName;
+  std::string nominated;  // the node that it was nominated for before it was assumed on a node
   SteadyTime started{};
   std::size_t evaluated = 0;
   std::size_t feasible = 0;

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "kube/client.h"
 #include "scheduler/core/scheduler.h"
+#include "scheduler/preemption/evictions.h"
 
 namespace koord::scheduler {
 
@@ -95,6 +96,11 @@ void Scheduler::handleSchedulingFailure(Attempt& attempt, const Status& status,
   }
   const PodPtr info = pod.info;
   queue_->addUnschedulableIfNotPresent(std::move(pod));
+  if (nomination.override && nomination.node.empty()) {
+    std::string node = shared_.nominator.nodeOf(info->uid());
+    if (node.empty()) node = attempt.nominated;
+    evictionsOf(*attempt.profile).noteNominationEnds(*info, std::move(node));
+  }
   shared_.nominator.add(info, nomination);
   attempt.pod.info = info;
   event(*attempt.profile, info, "Warning", "FailedScheduling", "Scheduling", message);

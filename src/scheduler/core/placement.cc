@@ -15,7 +15,10 @@ Status Placement::assumeAndReserve(Attempt& attempt, NodeId node) {
   attempt.nodeName = shared_.cluster.node(node).name;
   if (const auto assumed = shared_.cluster.assume(pod, node); !assumed)
     return Status::of(assumed.error());
-  shared_.nominator.remove(pod->uid());
+  if (std::string nominated = shared_.nominator.nodeOf(pod->uid()); !nominated.empty()) {
+    attempt.nominated = std::move(nominated);
+    shared_.nominator.remove(pod->uid());
+  }
   Status status = attempt.timer.point("Reserve", [&] { return reserve(attempt); });
   if (status.ok()) {
     status = attempt.timer.point("Permit", [&] { return permit(shared_, attempt); });

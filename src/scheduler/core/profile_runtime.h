@@ -32,6 +32,7 @@ struct Shared {
   WorkloadAudit* audit = nullptr;
   std::unique_ptr<Extenders> extenders;  // nullptr if there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
+  std::function<void(const std::vector<PodPtr>&)> requeue;
   std::function<void(const ClusterEvent&)> notify;
   std::function<PodPtr(const api::ObjectKey&)> pending;
   std::set<std::string, std::less<>> gates;  // enabled gates
@@ -60,6 +61,7 @@ class ProfileRuntime final : public Handle {
   Random random() override { return random_.fork(); }
   PodPtr pendingPod(const api::ObjectKey& key) override { return shared_.pending(key); }
   void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
+  void requeue(const std::vector<PodPtr>& pods) override { shared_.requeue(pods); }
   void notify(const ClusterEvent& event) override {
     if (shared_.notify) shared_.notify(event);
   }

@@ -41,6 +41,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   Scheduler& self = *scheduler;
   const SchedulerConfiguration& configuration = self.options_.configuration;
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
+  self.shared_.requeue = [&self](const std::vector<PodPtr>& pods) { self.queue_->requeue(pods); };
   self.shared_.notify = [&self](const ClusterEvent& event) {
     self.notify(event, self.executor_.steadyNow());
   };

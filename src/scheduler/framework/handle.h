@@ -51,6 +51,8 @@ class Handle {
   virtual PodPtr pendingPod(const api::ObjectKey& /*key*/) { return nullptr; }
   // Moves these pods to the active queue if they wait in another part of the queue.
   virtual void activate(const std::vector<PodPtr>& pods) = 0;
+  // The same, but a pod that is backing off is moved when its backoff ends.
+  virtual void requeue(const std::vector<PodPtr>& pods) = 0;
   // Publishes an event that only a plugin knows of (a quota has free resources again), as if it
   // came from the API: the hints of plugins that registered for it are evaluated. Must not be
   // called within an attempt.

@@ -44,6 +44,10 @@ Evictions::Evictions(Handle& handle) : handle_(handle) {
 void Evictions::note(const PodPtr& before, const PodPtr& after) {
   const PodInfo& pod = after ? *after : *before;
   if (!refusals_.empty() || !withdrawn_.empty()) noteUnit(pod, after);
+  if (!awaitedBy_.empty()) {
+    if (!after || api::isTerminal(*pod.pod)) noteVictimGone(pod.uid());
+    if (!after || !pod.pod->spec.nodeName.empty()) awaitedVictims_.erase(pod.uid());
+  }
   const bool leaves = after && !pod.pod->spec.nodeName.empty() && terminatesByPreemption(*pod.pod);
   if (!leaves && nodeOfTerminating_.empty()) return;
   const auto known = nodeOfTerminating_.find(pod.uid());
@@ -54,24 +58,32 @@ void Evictions::note(const PodPtr& before, const PodPtr& after) {
     ++terminatingByNode_[node];
   } else {
     const auto node = terminatingByNode_.find(known->second);
-    if (--node->second == 0) {
-      wakeNominated(node->first);
-      terminatingByNode_.erase(node);
-    }
+    if (--node->second == 0) terminatingByNode_.erase(node);
     nodeOfTerminating_.erase(known);
   }
 }
 
-// Pods that are nominated for the node may have waited for its victims, whatever else rejected them:
-// they get their node now or lose the nomination, which keeps other pods off the node. The process
-// that evicted the victims may be another one.
-void Evictions::wakeNominated(const std::string& node) {
-  const auto nominated = handle_.nominator().byNode().find(node);
-  if (nominated == handle_.nominator().byNode().end()) return;
-  std::vector<PodPtr> waiting;
-  for (const PodPtr& pod : nominated->second)
-    if (!handle_.nominator().foreign(pod->uid())) waiting.push_back(pod);
-  handle_.activate(waiting);
+void Evictions::awaitVictims(const PodInfo& preemptor, std::span<const PodPtr> victims) {
+  auto& awaited = awaitedVictims_[preemptor.uid()];
+  for (const PodPtr& victim : victims)
+    if (awaited.insert(victim->uid()).second) awaitedBy_[victim->uid()].push_back(preemptor.uid());
+  if (awaited.empty()) awaitedVictims_.erase(preemptor.uid());
+}
+
+void Evictions::noteVictimGone(const std::string& uid) {
+  const auto found = awaitedBy_.extract(uid);
+  if (!found) return;
+  std::vector<PodPtr> ready;
+  for (const std::string& preemptor : found.mapped()) {
+    const auto awaited = awaitedVictims_.find(preemptor);
+    if (awaited == awaitedVictims_.end()) continue;  // it does not wait for them now
+    awaited->second.erase(uid);
+    if (!awaited->second.empty()) continue;
+    awaitedVictims_.erase(awaited);
+    const auto pending = handle_.knownPods().ours().find(preemptor);
+    if (pending != handle_.knownPods().ours().end()) ready.push_back(pending->second);
+  }
+  if (!ready.empty()) handle_.requeue(ready);
 }
 
 // The state of units that wait for a node.
@@ -146,6 +158,7 @@ void Evictions::begin(Order order, const By& by) {
   running->onlyLast = order.victims.size() == 1;
   running->by = by;
   running_[uid] = running;
+  awaitVictims(*order.preemptor, order.victims);
   tasks_.spawn(run(running, std::move(order.victims)));
 }
 
@@ -218,6 +231,7 @@ Task<void> Evictions::run(RunningPtr running, std::vector<PodPtr> victims) {
   const auto current = running_.find(running->preemptor->uid());
   if (current != running_.end() && current->second == running) running_.erase(current);
   if (good) refusals_.erase(running->preemptor->uid());
+  if (!good) awaitedVictims_.erase(running->preemptor->uid());  // some of them stay
   if (!good && stillNeeded(*running)) {
     auto rest = sleepFor(handle_.executor(), noteRefusal(*running));
     co_await rest;
@@ -296,15 +310,18 @@ Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
   co_return true;
 }
 
+void Evictions::noteNominationEnds(const PodInfo& pod, std::string node) {
+  if (!node.empty() && (!handle_.api() || pod.pod->status.nominatedNodeName.empty()))
+    withdrawn_[pod.uid()] = {std::move(node), handle_.executor().steadyNow() + kLongestWrite};
+}
+
 // A nomination that the object does not show yet is removed here; otherwise it is removed when the
 // object has changed.
 Task<void> Evictions::clearNomination(PodPtr pod) {
   const PodPtr now = handle_.knownPods().find(handle_.cluster(), pod->uid());
   const PodPtr current = now ? now : pod;
   if (!handle_.api() || current->pod->status.nominatedNodeName.empty()) {
-    const std::string node = handle_.nominator().nodeOf(pod->uid());
-    if (now && !node.empty())
-      withdrawn_[pod->uid()] = {node, handle_.executor().steadyNow() + kLongestWrite};
+    if (now) noteNominationEnds(*now, handle_.nominator().nodeOf(pod->uid()));
     handle_.nominator().remove(pod->uid());
     co_return;
   }

@@ -14,8 +14,10 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "scheduler/framework/group.h"
 #include "scheduler/framework/handle.h"
@@ -50,11 +52,19 @@ class Evictions {
   }
   // Clears the pod's nomination.
   void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
+  // Called when the pod's nomination for the node ends. If its object does not show it, the write may
+  // still be in progress: the nomination is cleared when it appears. Does nothing for node "".
+  void noteNominationEnds(const PodInfo& pod, std::string node);
   // Returns true if the pod must wait for victims whose eviction has not been requested yet.
   bool mustWait(const std::string& preemptorUid) const;
   // Returns a preemptor that must wait like this and for which `wanted` is true; nullptr if there
   // is none.
   PodPtr findWaiting(const std::function<bool(const PodInfo&)>& wanted) const;
+  // Requeues the preemptor when the last of these pods is gone, whatever rejected it: it gets its
+  // nominated node then, or loses the nomination, which keeps other pods off the node. The victims
+  // of start() are awaited from then on. A plugin calls this for victims that it finds terminating,
+  // because another process may have evicted them.
+  void awaitVictims(const PodInfo& preemptor, std::span<const PodPtr> victims);
   // Returns true during the backoff after the API server refused to evict the pod's victims.
   static constexpr const char* kRefused =
       "not eligible for some time: the API server refuses the eviction of its victims.";
@@ -80,8 +90,8 @@ class Evictions {
   struct Join;
 
   void note(const PodPtr& before, const PodPtr& after);
-  // Called when the last pod that terminates by preemption has left the node.
-  void wakeNominated(const std::string& node);
+  // Called when a pod was deleted or has finished.
+  void noteVictimGone(const std::string& uid);
   void noteUnit(const PodInfo& pod, const PodPtr& after);
   // Why one of the victims must not be evicted, or "". Removes victims that are being evicted.
   std::string check(const PodInfo& preemptor, const PreemptionRules& rules,
@@ -121,6 +131,10 @@ class Evictions {
     SteadyTime until{};
   };
   std::unordered_map<std::string, Withdrawn> withdrawn_;
+  // The victims whose end each preemptor waits for, and the preemptors that wait for each victim,
+  // by uid. The second map may name preemptors that do not wait now.
+  std::unordered_map<std::string, std::unordered_set<std::string>> awaitedVictims_;
+  std::unordered_map<std::string, std::vector<std::string>> awaitedBy_;
   TaskGroup tasks_;
 };
 

@@ -51,12 +51,16 @@ std::string PodPreemption::ineligibleReason(const PodInfo& pod, const Diagnosis&
   const auto node = cluster_.findNode(promised);
   if (!node || !cluster_.live().contains(*node)) return "";
   if (diagnosis.codeOf(*node) == Code::UnschedulableAndUnresolvable) return "";
-  const bool waits = std::ranges::any_of(cluster_.node(*node).pods, [&](const PodPtr& other) {
-    if (other->priority >= pod.priority) return false;
-    return terminatesByPreemption(*other->pod) || evictions_.isRequested(*other) ||
-           rules_.waitsFor(*other, pod);
-  });
-  return waits ? kVictimsTerminate : "";
+  std::vector<PodPtr> terminating;
+  for (const PodPtr& other : cluster_.node(*node).pods) {
+    if (other->priority >= pod.priority) continue;
+    if (terminatesByPreemption(*other->pod) || evictions_.isRequested(*other) ||
+        rules_.waitsFor(*other, pod))
+      terminating.push_back(other);
+  }
+  if (terminating.empty()) return "";
+  evictions_.awaitVictims(pod, terminating);
+  return kVictimsTerminate;
 }
 
 // From a random position on, but first those with terminating victims.

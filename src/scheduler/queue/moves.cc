@@ -149,4 +149,17 @@ void SchedulingQueue::activate(const std::vector<PodPtr>& pods) {
   }
 }
 
+void SchedulingQueue::requeue(const std::vector<PodPtr>& pods) {
+  for (const PodPtr& pod : pods) {
+    if (inFlightPods_.contains(pod->uid())) {
+      recordForInFlightPods(ClusterEvent::wildcard("Requeue", pod->uid()), pod->uid());
+      continue;
+    }
+    const auto it = entries_.find(pod->uid());
+    if (it == entries_.end() || it->second.place != QueuePlace::Unschedulable) continue;
+    leaveQueue(it->second);
+    requeue(it->second, Strategy::AfterBackoff, "Requeue");
+  }
+}
+
 }  // namespace koord::scheduler

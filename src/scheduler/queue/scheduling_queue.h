@@ -80,6 +80,8 @@ class SchedulingQueue {
                                      const std::function<bool(const PodInfo&)>& affects = {});
   // Moves these pods to active, whatever rejected them.
   void activate(const std::vector<PodPtr>& pods);
+  // The same, but pods that are backing off become active when their backoff ends.
+  void requeue(const std::vector<PodPtr>& pods);
 
   void flushBackoff();
   void flushUnschedulable();

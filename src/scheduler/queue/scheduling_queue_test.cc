@@ -212,6 +212,17 @@ TEST(SchedulingQueue, activate_of_a_pod_in_flight_counts_when_it_fails) {
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
 }
 
+TEST(SchedulingQueue, requeue_moves_a_pod_whatever_rejected_it_when_its_backoff_ends) {
+  QueueFixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  f.reject({"Nobody"});
+  f.queue->requeue({pod});
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
+  f.loop().advance(10min);
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
+}
+
 TEST(SchedulingQueue, a_deleted_pod_is_nowhere) {
   QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));

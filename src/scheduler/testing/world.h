@@ -35,6 +35,7 @@ class World final : public Handle {
   UnitFeed& units() override { return units_; }
   UnitKind& kindOf(const PodInfo& unit) override { return unit.kind ? *unit.kind : podKind_; }
   Random random() override { return random_.fork(); }
+  void requeue(const std::vector<PodPtr>& pods) override { activate(pods); }
   void activate(const std::vector<PodPtr>& pods) override {
     for (const PodPtr& pod : pods) activated.push_back(pod->key());
   }

@@ -106,7 +106,7 @@ class ElasticQuota final : public Plugin,
   // that would not free enough either.
   std::optional<Candidate> candidateAcrossNodes(const PodPtr& pod);
   // Returns true if pods of lower priority of the quota are being preempted, on any node.
-  bool victimsTerminate(const PodInfo& pod) const;
+  bool waitsForVictims(const PodInfo& pod) const;
   using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // reason and number of nodes
   Status noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
                      std::size_t without, Reasons reasons) const;

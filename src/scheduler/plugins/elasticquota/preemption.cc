@@ -108,15 +108,20 @@ Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis,
   return status;
 }
 
-bool ElasticQuota::victimsTerminate(const PodInfo& pod) const {
+// Returns true if pods of the pod's quota terminate for it, and lets it wait for their end.
+bool ElasticQuota::waitsForVictims(const PodInfo& pod) const {
   const Place place = quotas_.placeOf(pod);
-  const Evictions& evictions = evictionsOf(handle_);
-  return std::ranges::any_of(cluster_.pods(), [&](const Cluster::PodRecord& record) {
+  Evictions& evictions = evictionsOf(handle_);
+  std::vector<PodPtr> terminating;
+  for (const Cluster::PodRecord& record : cluster_.pods()) {
     const PodInfo& other = *record.info;
-    return other.priority < pod.priority &&
-           (terminatesByPreemption(*other.pod) || evictions.isRequested(other)) &&
-           quotas_.placeOf(other) == place;
-  });
+    if (other.priority < pod.priority &&
+        (terminatesByPreemption(*other.pod) || evictions.isRequested(other)) &&
+        quotas_.placeOf(other) == place)
+      terminating.push_back(record.info);
+  }
+  evictions.awaitVictims(pod, terminating);
+  return !terminating.empty();
 }
 
 std::optional<Candidate> ElasticQuota::candidateAcrossNodes(const PodPtr& pod) {
@@ -145,7 +150,7 @@ std::optional<PostFilterResult> ElasticQuota::answerWithoutSearch(const PodInfo&
   if (std::string why = preemption_.ineligibleReason(pod, diagnosis); !why.empty())
     return PodPreemption::refusal(std::move(why));
   const bool full = diagnosis.preFilter.plugin() == kName;
-  if (full && possible && !handle_.nominator().nodeOf(pod.uid()).empty() && victimsTerminate(pod)) {
+  if (full && possible && !handle_.nominator().nodeOf(pod.uid()).empty() && waitsForVictims(pod)) {
     result = PodPreemption::refusal(PodPreemption::kVictimsTerminate);
     result.status.code = Code::UnschedulableAndUnresolvable;  // no other preemption meanwhile
     return result;

@@ -52,8 +52,8 @@ class Evictions {
   }
   // Clears the pod's nomination.
   void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
-  // Called when the pod's nomination for the node ends. If its object does not show it, the write may
-  // still be in progress: the nomination is cleared when it appears. Does nothing for node "".
+  // Called when the pod's nomination for the node ends. If its object does not show it, the write
+  // may still be in progress: the nomination is cleared when it appears. Does nothing for node "".
   void noteNominationEnds(const PodInfo& pod, std::string node);
   // Returns true if the pod must wait for victims whose eviction has not been requested yet.
   bool mustWait(const std::string& preemptorUid) const;

@@ -16,8 +16,8 @@
 // If the quota and all nodes are full, pods of the quota alone may not free enough of any node.
 // Then each node is tried again with all pods of lower priority as possible victims. The dry run
 // judges the quota too, so a node is a candidate only if pods of the quota on it free enough quota,
-// and pods of other quotas leave only for the resources of the node. Pods of other quotas that count
-// in the same limit (of a child, or of any relative if ancestors' limits are checked) stay.
+// and pods of other quotas leave only for the resources of the node. Pods of other quotas that
+// count in the same limit (of a child, or of any relative if ancestors' limits are checked) stay.
 
 #include <fmt/format.h>
 

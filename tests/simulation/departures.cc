@@ -180,7 +180,7 @@ std::string Departures::excuse(const Departure& departure) const {
     return "they left for others, too";
   if (essence(*now) != essence(*departure.preemptor)) return "it has changed";
   if (std::ranges::any_of(invariants_->features(), [&](const auto& feature) {
-        return feature->rulesChanged() >= departure.since;
+        return feature->rulesChanged(departure.node) >= departure.since;
       }))
     return "other rules hold now";
   if (groupOf(*now) != departure.group) return "its group has changed";

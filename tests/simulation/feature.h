@@ -100,8 +100,9 @@ class Feature : protected Writes {
   virtual bool mayEvict(const api::Pod& /*pod*/) const { return false; }
   // The units of the store that are not Pods, as the scheduler sees them.
   virtual std::vector<PodObject> units() const { return {}; }
-  // When limits last changed: what decides whether pods may run, other than pods and nodes.
-  virtual SteadyTime rulesChanged() const { return SteadyTime::min(); }
+  // When limits last changed that decide whether pods may run on the node, other than pods and
+  // nodes.
+  virtual SteadyTime rulesChanged(const std::string& /*node*/) const { return SteadyTime::min(); }
   // Called when all is quiet: the difference between the process's state and the store; "" if none.
   virtual std::string differences(scheduler::Handle& /*handle*/, const Model& /*model*/) {
     return "";

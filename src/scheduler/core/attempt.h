@@ -25,7 +25,7 @@ struct Attempt {
   std::vector<const Extension<PreBindPlugin>*> preBinds;  // those with something to do
   NodeId node = kNoNode;
   std::string nodeName;
-  std::string nominated;  // the node that it was nominated for before it was assumed on a node
+  std::string nominated;  // the node that its object shows or will show as nominated
   SteadyTime started{};
   std::size_t evaluated = 0;
   std::size_t feasible = 0;
@@ -36,6 +36,7 @@ struct Attempt {
   std::size_t waiting = 0;
   // Members of its group that had a node in the try in which this one found none.
   Cluster::PodsOnNodes membersWithNode;
+  bool preempted = false;                          // while it waited at Permit
   bool permitted = true;                           // false: Permit rejected its last node
   std::shared_ptr<GroupBinding> together;          // set when its group's bindings begin
   std::string_view phase;                          // of its binding cycle

@@ -39,6 +39,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
     // The binding will take time: others (autoscalers, the next leader) must not plan with these
     // resources.
+    attempt.nominated = attempt.nodeName;
     auto announcing =
         shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
     co_await announcing;
@@ -46,7 +47,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   }
   if (shared_.waiting.find(uid)) {
     attempt.phase = "WaitOnPermit";
-    auto waiting = waitForPermit(uid);
+    auto waiting = waitForPermit(attempt);
     const Status allowed = co_await waiting;
     if (!allowed.ok()) co_return handleBindingError(attempt, allowed);
   }
@@ -86,11 +87,13 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   releaseIfDeleted(attempt);
 }
 
-Task<Status> Scheduler::waitForPermit(std::string uid) {
+Task<Status> Scheduler::waitForPermit(Attempt& attempt) {
+  const std::string uid = attempt.pod.uid();
   const SteadyTime since = executor_.steadyNow();
   const auto waiting = shared_.waiting.find(uid);
   auto outcome = waiting->takeOutcome();
   const Status allowed = co_await outcome;
+  attempt.preempted = waiting->preempted();
   shared_.waiting.remove(uid);
   if (observer_) observer_->permitWait(allowed.code, executor_.steadyNow() - since);
   co_return allowed;

@@ -17,8 +17,9 @@ void Scheduler::handlePlacementFailure(Attempt& attempt, const Status& status) {
   const std::string uid = attempt.pod.uid();
   if (status.rejected()) {
     // It waited on its node for other members of its group, for which preemption is still running.
-    const bool keepsNomination =
-        status.plugin() == attempt.profile->profile().groupsName && groupIsNominated(attempt);
+    const bool keepsNomination = !attempt.preempted &&
+                                 status.plugin() == attempt.profile->profile().groupsName &&
+                                 groupIsNominated(attempt);
     handleRejection(attempt, status, {true, keepsNomination ? attempt.nodeName : std::string()});
     notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName,
                          [&](const PodInfo& other) { return other.uid() != uid; });

@@ -203,7 +203,7 @@ class Scheduler {
   Status runPreBindPreFlight(Attempt& attempt);
   // For metrics of a pod that was placed with its group.
   void bindingEnded(const Attempt& attempt, bool bound);
-  Task<Status> waitForPermit(std::string uid);
+  Task<Status> waitForPermit(Attempt& attempt);
   Task<Status> preBind(Attempt& attempt);
   // For binders that do not write annotations.
   Task<Status> annotateBeforeBind(Attempt& attempt);

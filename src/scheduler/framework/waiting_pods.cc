@@ -51,6 +51,11 @@ void WaitingPod::reject(const std::string& plugin, const std::string& message) {
   completer_.complete(std::move(status));
 }
 
+void WaitingPod::preempt(const std::string& plugin) {
+  preempted_ = true;
+  reject(plugin, "preempted");
+}
+
 std::shared_ptr<WaitingPod> WaitingPods::add(Executor& executor, const PodPtr& pod, NodeId node,
                                              std::map<std::string, Duration> plugins) {
   auto waiting = std::make_shared<WaitingPod>(executor, pod, node, std::move(plugins));

@@ -34,6 +34,9 @@ class WaitingPod {
   void allow(const std::string& plugin);
   // Fails the pod in the plugin's name.
   void reject(const std::string& plugin, const std::string& message);
+  // The same, because another pod preempts it: the pod has no claim to its node.
+  void preempt(const std::string& plugin);
+  bool preempted() const { return preempted_; }
   // Completes with Success or the rejection. Call once.
   Future<Status> takeOutcome() { return std::move(outcome_); }
 
@@ -42,6 +45,7 @@ class WaitingPod {
   PodPtr pod_;
   NodeId node_;
   std::map<std::string, TimerId> pending_;
+  bool preempted_ = false;
   Future<Status> outcome_;
   Completer<Status> completer_;
 

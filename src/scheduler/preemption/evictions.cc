@@ -294,7 +294,7 @@ Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
   const PodPtr preemptor = running->preemptor;
   // A pod that waits at Permit is not bound: rejecting it is enough.
   if (const auto waiting = handle_.waitingPods().find(victim->uid())) {
-    waiting->reject(running->by.plugin, "preempted");
+    waiting->preempt(running->by.plugin);
     report(*running, *victim, true);
     co_return true;
   }

@@ -177,6 +177,7 @@ void DevicesFeature::act() {
 
 void DevicesFeature::changeDevice(const Device& device) {
   const std::string& name = device.metadata.name;
+  changed_[name] = loop_.steadyNow();
   if (random_.chance(0.2)) {
     journal_.note("the Device of {} goes", name);
     return remove(Device::kType, device.metadata);

@@ -31,6 +31,11 @@ class DevicesFeature final : public Feature {
   void bound(const api::Pod& pod, const Choice& choice) override;
   std::string check(scheduler::Handle& handle, scheduler::NodeId node) override;
 
+  SteadyTime rulesChanged(const std::string& node) const override {
+    const auto changed = changed_.find(node);
+    return changed == changed_.end() ? SteadyTime::min() : changed->second;
+  }
+
  private:
   using Device = api::Device;
   using DevicePtr = std::shared_ptr<const Device>;
@@ -47,7 +52,8 @@ class DevicesFeature final : public Feature {
   kube::Informer<Device> devices_;
   // By node, oldest first; nullptr: deleted.
   std::map<std::string, std::vector<std::pair<std::int64_t, DevicePtr>>> history_;
-  std::map<std::string, api::Device> plans_;  // of nodes
+  std::map<std::string, api::Device> plans_;   // of nodes
+  std::map<std::string, SteadyTime> changed_;  // by node: when its devices were last changed
 };
 
 }  // namespace koord::simulation

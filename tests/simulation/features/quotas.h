@@ -28,7 +28,7 @@ class QuotasFeature final : public Feature {
               Choice& choice) override;
   void bound(const api::Pod& pod, const Choice& choice) override;
   std::string differences(scheduler::Handle& handle, const Model& model) override;
-  SteadyTime rulesChanged() const override { return changed_; }
+  SteadyTime rulesChanged(const std::string& /*node*/) const override { return changed_; }
 
  private:
   using Quota = api::ElasticQuota;

@@ -27,7 +27,7 @@ class ReservationsFeature final : public Feature {
   void addUsed(const api::Pod& pod, const Choice& choice,
                std::map<std::string, std::int64_t>& used) override;
   std::vector<PodObject> units() const override;
-  SteadyTime rulesChanged() const override { return rulesChanged_; }
+  SteadyTime rulesChanged(const std::string& /*node*/) const override { return rulesChanged_; }
   std::string differences(scheduler::Handle& handle, const Model& model) override;
 
  private:

@@ -7,6 +7,7 @@
 
 #include "base/caught.h"
 #include "base/event_loop.h"
+#include "base/gather.h"
 #include "base/virtual_loop.h"
 
 namespace koord {
@@ -35,6 +36,45 @@ TEST(TaskTest, AwaitsOtherTasksAndTimersOnVirtualTime) {
   loop.advance(1s);
   EXPECT_EQ(sum, 42);
   EXPECT_EQ(group.size(), 0u);
+}
+
+Task<int> answerAfter(Executor& executor, int seconds) {
+  auto pause = sleepFor(executor, std::chrono::seconds(seconds));
+  co_await pause;
+  co_return seconds;
+}
+
+Task<void> gatherInto(Executor& executor, std::vector<int> seconds, std::vector<int>* out) {
+  std::vector<Task<int>> tasks;
+  for (const int one : seconds) tasks.push_back(answerAfter(executor, one));
+  auto gathering = gather(executor, std::move(tasks));
+  *out = co_await gathering;
+}
+
+TEST(GatherTest, TasksRunAtTheSameTimeAndResultsKeepTheirOrder) {
+  VirtualLoop loop;
+  TaskGroup group;
+  std::vector<int> out;
+  group.spawn(gatherInto(loop, {3, 1, 2}, &out));
+  loop.advance(2s);
+  EXPECT_TRUE(out.empty());
+  loop.advance(1s);
+  EXPECT_EQ(out, (std::vector<int>{3, 1, 2}));
+  EXPECT_EQ(group.size(), 0u);
+}
+
+TEST(GatherTest, NothingToDoEndsAtOnceAndAnAbandonedGatherDestroysItsTasks) {
+  VirtualLoop loop;
+  std::vector<int> out{7};
+  {
+    TaskGroup group;
+    group.spawn(gatherInto(loop, {}, &out));
+    EXPECT_TRUE(out.empty());
+    group.spawn(gatherInto(loop, {1, 5}, &out));
+    loop.advance(2s);
+  }
+  loop.advance(10s);
+  EXPECT_TRUE(out.empty());
 }
 
 struct Flag {

@@ -88,26 +88,20 @@ Task<Result<>> DaemonSetController::act(SetPtr set, std::string hash, DaemonPlan
   auto removing = removePods(set, std::move(plan.remove));
   auto removed = co_await removing;
   if (done) done = std::move(removed);
-  int made = 0;
+  std::vector<NewPod> missing;
   for (const auto& node : plan.create) {
-    if (++made > kBurst) break;
-    auto creating = pods_.create(owner, daemonPod(set->spec.template_, node, hash));
-    auto created = co_await creating;
-    if (created) continue;
-    if (done) done = std::move(created);
-    break;
+    if (std::ssize(missing) == kBurst) break;
+    missing.push_back({daemonPod(set->spec.template_, node, hash)});
   }
-  co_return done;
+  auto creating = pods_.createMany(owner, std::move(missing));
+  auto created = co_await creating;
+  co_return done ? created : done;
 }
 
 Task<Result<>> DaemonSetController::removePods(SetPtr set, std::vector<PodPtr> pods) {
   const Owner owner{api::DaemonSet::kType, set->metadata};
-  for (const auto& pod : pods) {
-    auto removing = pods_.remove(owner, pod);
-    auto removed = co_await removing;
-    if (!removed) co_return removed;
-  }
-  co_return Result<>{};
+  auto removing = pods_.removeMany(owner, std::move(pods));
+  co_return co_await removing;
 }
 
 std::vector<PodPtr> DaemonSetController::due(const api::DaemonSet& set, const DaemonPlan& plan) {

@@ -186,7 +186,9 @@ DeploymentController::DeploymentController(kube::Api& api, Executor& executor,
       sets_(sets),
       pods_(pods),
       events_(events),
-      queue_(executor, "deployment", [this](std::string key) { return sync(std::move(key)); }) {
+      queue_(
+          executor, "deployment", [this](std::string key) { return sync(std::move(key)); },
+          kConcurrentSyncs) {
   enqueueChanged(deployments_, queue_);
   enqueueControllersOf(sets_, deployments_, queue_);
   // Recreate waits for the last of the old pods.

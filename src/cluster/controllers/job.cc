@@ -129,7 +129,9 @@ JobController::JobController(kube::Api& api, Executor& executor, kube::Informer<
       jobs_(jobs),
       pods_(pods),
       events_(events),
-      queue_(executor, "job", [this](std::string key) { return sync(std::move(key)); }) {
+      queue_(
+          executor, "job", [this](std::string key) { return sync(std::move(key)); },
+          kConcurrentSyncs) {
   enqueueChanged(jobs_, queue_);
   // The finalizers of a deleted job's pods must be removed.
   const auto seen = [this](const PodPtr& pod) {
@@ -240,6 +242,7 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
   }
   missing = std::min(missing, kBurst);
   const int end = isIndexed(*job) ? *spec.completions : missing;
+  std::vector<NewPod> pods;
   for (int index = 0; index < end && missing > 0; ++index) {
     if (isIndexed(*job) && taken.contains(index)) continue;
     json::value podTemplate = podTemplateOf(*job, isIndexed(*job) ? index : -1);
@@ -254,22 +257,17 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
     }
     PodName name;
     if (isIndexed(*job)) name.prefix = fmt::format("{}-{}-", job->metadata.name, index);
-    auto creating = pods_.create(owner, std::move(podTemplate), std::move(name));
-    auto created = co_await creating;
-    if (!created) co_return created;
+    pods.push_back({std::move(podTemplate), std::move(name)});
     --missing;
   }
-  co_return Result<>{};
+  auto creating = pods_.createMany(owner, std::move(pods));
+  co_return co_await creating;
 }
 
 Task<Result<>> JobController::removeAll(JobPtr job, std::vector<PodPtr> pods) {
   const Owner owner{api::Job::kType, job->metadata};
-  for (const auto& pod : pods) {
-    auto removing = pods_.remove(owner, pod);
-    auto removed = co_await removing;
-    if (!removed) co_return removed;
-  }
-  co_return Result<>{};
+  auto removing = pods_.removeMany(owner, std::move(pods));
+  co_return co_await removing;
 }
 
 // Releases pods of a deleted job of that name.

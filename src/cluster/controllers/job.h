@@ -8,6 +8,7 @@
 #include "api/workloads.h"
 #include "cluster/controllers/job_tally.h"
 #include "cluster/controllers/pod_control.h"
+#include "kube/parallel_queue.h"
 
 namespace koord::cluster {
 
@@ -39,7 +40,7 @@ class JobController {
   kube::EventRecorder& events_;
   std::map<std::string, std::set<std::string>>
       uids_;  // job key -> uids of jobs that pods belong to
-  kube::WorkQueue queue_;
+  kube::ParallelQueue queue_;
 };
 
 // The pause before a failed pod is replaced: 10 s doubling to 10 min.

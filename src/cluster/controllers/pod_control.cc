@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "base/gather.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -49,6 +50,12 @@ bool isNumbered(Owner owner) {
 std::string_view controllerUid(const api::Pod& pod) {
   const auto* owner = api::controllerOf(pod.metadata);
   return owner ? std::string_view(owner->uid) : std::string_view();
+}
+
+Result<> firstError(std::vector<Result<>> results) {
+  for (auto& result : results)
+    if (!result) return std::move(result);
+  return {};
 }
 
 // The metadata of a pod created from a template.
@@ -206,6 +213,29 @@ Task<Result<>> PodControl::remove(Owner owner, PodPtr pod) {
     pending.since = executor_.steadyNow();
   }
   co_return Result<>{};
+}
+
+Task<Result<>> PodControl::createMany(Owner owner, std::vector<NewPod> pods) {
+  std::size_t next = 0;
+  for (std::size_t batch = 1; next < pods.size(); batch *= 2) {
+    std::vector<Task<Result<>>> creations;
+    for (; creations.size() < batch && next < pods.size(); ++next)
+      creations.push_back(
+          create(owner, std::move(pods[next].podTemplate), std::move(pods[next].name)));
+    auto creating = gather(executor_, std::move(creations));
+    auto results = co_await creating;
+    auto created = firstError(std::move(results));
+    if (!created) co_return created;
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> PodControl::removeMany(Owner owner, std::vector<PodPtr> pods) {
+  std::vector<Task<Result<>>> removals;
+  for (auto& pod : pods) removals.push_back(remove(owner, std::move(pod)));
+  auto removing = gather(executor_, std::move(removals));
+  auto results = co_await removing;
+  co_return firstError(std::move(results));
 }
 
 bool isActive(const api::Pod& pod) {

@@ -29,6 +29,14 @@ struct PodName {
   std::string prefix = {};
 };
 
+struct NewPod {
+  json::value podTemplate;
+  PodName name = {};
+};
+
+// Keys of a controller that are processed at the same time, as in kube-controller-manager.
+inline constexpr std::size_t kConcurrentSyncs = 5;
+
 class PodControl {
  public:
   PodControl(kube::Api& api, Executor& executor, kube::Informer<api::Pod>& pods,
@@ -47,7 +55,13 @@ class PodControl {
   // the annotations and the finalizers, but not the name, which would be the same for all pods. In
   // a namespace that is being deleted it creates nothing and succeeds.
   Task<Result<>> create(Owner owner, json::value podTemplate, PodName name = {});
+  // Creates pods at the same time, in batches of 1, 2, 4, ..., so that a template that is refused
+  // does not cost a refusal for each pod. Returns the first error, and creates nothing after its
+  // batch.
+  Task<Result<>> createMany(Owner owner, std::vector<NewPod> pods);
   Task<Result<>> remove(Owner owner, PodPtr pod);
+  // At the same time. Returns the first error.
+  Task<Result<>> removeMany(Owner owner, std::vector<PodPtr> pods);
   // Returns true if the informer has caught up with all create and remove calls for this owner.
   bool settled(const std::string& ownerUid);
 

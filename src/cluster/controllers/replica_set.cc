@@ -31,7 +31,9 @@ ReplicaSetController::ReplicaSetController(kube::Api& api, Executor& executor,
       executor_(executor),
       sets_(sets),
       pods_(pods),
-      queue_(executor, "replicaset", [this](std::string key) { return sync(std::move(key)); }) {
+      queue_(
+          executor, "replicaset", [this](std::string key) { return sync(std::move(key)); },
+          kConcurrentSyncs) {
   enqueueChanged(sets_, queue_);
   enqueueControllersOf(pods_.informer(), sets_, queue_);
 }
@@ -81,18 +83,17 @@ Task<Result<>> ReplicaSetController::manage(SetPtr set, std::vector<PodPtr> acti
   const Owner owner{api::ReplicaSet::kType, set->metadata};
   const int have = static_cast<int>(active.size());
   const int wanted = set->spec.replicas.value_or(1);
-  for (int made = 0; made < std::min(wanted - have, kBurst); ++made) {
-    auto creating = pods_.create(owner, set->spec.template_);
-    auto created = co_await creating;
-    if (!created) co_return created;
+  if (have < wanted) {
+    const auto missing = static_cast<std::size_t>(std::min(wanted - have, kBurst));
+    auto creating =
+        pods_.createMany(owner, std::vector<NewPod>(missing, NewPod{set->spec.template_}));
+    co_return co_await creating;
   }
-  if (have > wanted) sortForScaleDown(active, podsOfDeployment(*set), executor_.wallNow());
-  for (int extra = have - wanted, i = 0; i < extra; ++i) {
-    auto removing = pods_.remove(owner, active[static_cast<std::size_t>(i)]);
-    auto removed = co_await removing;
-    if (!removed) co_return removed;
-  }
-  co_return Result<>{};
+  if (have == wanted) co_return Result<>{};
+  sortForScaleDown(active, podsOfDeployment(*set), executor_.wallNow());
+  active.resize(static_cast<std::size_t>(have - wanted));
+  auto removing = pods_.removeMany(owner, std::move(active));
+  co_return co_await removing;
 }
 
 Task<Result<>> ReplicaSetController::report(SetPtr set,

@@ -76,7 +76,9 @@ StatefulSetController::StatefulSetController(kube::Api& api, Executor& executor,
       pods_(pods),
       claims_(api, claims),
       history_(api, revisions, "controller.kubernetes.io/hash"),
-      queue_(executor, "statefulset", [this](std::string key) { return sync(std::move(key)); }) {
+      queue_(
+          executor, "statefulset", [this](std::string key) { return sync(std::move(key)); },
+          kConcurrentSyncs) {
   enqueueChanged(sets_, queue_);
   enqueueControllersOf(pods_.informer(), sets_, queue_);
   enqueueControllersOf(revisions, sets_, queue_);

@@ -11,6 +11,7 @@
 #include "cluster/controllers/history.h"
 #include "cluster/controllers/pod_control.h"
 #include "cluster/controllers/stateful_claims.h"
+#include "kube/parallel_queue.h"
 
 namespace koord::cluster {
 
@@ -44,7 +45,7 @@ class StatefulSetController {
   PodControl& pods_;
   StatefulClaims claims_;
   History history_;
-  kube::WorkQueue queue_;
+  kube::ParallelQueue queue_;
 };
 
 }  // namespace koord::cluster

@@ -59,9 +59,10 @@ Task<Result<>> renewNodeLease(kube::Api& api, std::string nodeName, WallTime now
        std::chrono::duration_cast<std::chrono::seconds>(kNodeLeaseDuration).count()},
       {"renewTime", formatMicroTime(now)}};
   json::value patch = json::object{{"spec", spec}};
-  auto renewing = kube::mergePatch(api, api::Lease::kType, key, std::move(patch));
+  auto renewing =
+      kube::patchOnly(api, api::Lease::kType, key, kube::PatchType::Merge, std::move(patch));
   auto renewed = co_await renewing;
-  if (renewed) co_return Result<>{};
+  if (renewed) co_return renewed;
   if (renewed.error().code != ErrorCode::NotFound) co_return fail(std::move(renewed.error()));
   json::value lease =
       json::object{{"apiVersion", "coordination.k8s.io/v1"},

@@ -28,6 +28,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/device.h"
+#include "base/gather.h"
 #include "base/log.h"
 #include "cluster/node/node_agent.h"
 #include "cluster/simnode/dra_devices.h"
@@ -44,7 +45,7 @@ namespace {
 constexpr Duration kMetricTick = 1s;
 // Half of the lease's duration, twice that of kubelet: an idle cluster mostly renews leases.
 constexpr Duration kLeaseRenewal = kNodeLeaseDuration / 2;
-// Nodes whose leases or metrics are written together: the storage syncs a group once.
+// Nodes or pods that are written together: the storage syncs a group once.
 constexpr std::size_t kGroup = 100;
 constexpr Duration kGroupPause = 20ms;
 
@@ -105,10 +106,12 @@ SimNodes::SimNodes(kube::Api& api, Executor& executor, kube::Informer<api::Node>
       nodes_(nodes),
       pods_(pods),
       metrics_(api, executor, {}, random.fork()),
-      nodeQueue_(executor, "simulated-nodes",
-                 [this](std::string key) { return syncNode(std::move(key)); }),
-      podQueue_(executor, "simulated-pods",
-                [this](std::string key) { return syncPod(std::move(key)); }) {}
+      nodeQueue_(
+          executor, "simulated-nodes", [this](std::string key) { return syncNode(std::move(key)); },
+          kGroup),
+      podQueue_(
+          executor, "simulated-pods", [this](std::string key) { return syncPod(std::move(key)); },
+          kGroup) {}
 
 void SimNodes::start() {
   nodes_.addHandler({[this](const auto& node) { nodeSeen(*node); },
@@ -141,40 +144,51 @@ Task<Result<>> SimNodes::createNodes(int count, SimNodeShape given) {
       co_return fail(
           std::move(created.error()).within("device class " + deviceClass.metadata.name));
   }
-  for (int i = 0; i < count; ++i) {
-    const std::string name = fmt::format("{}-{}", shape->name, i);
-    api::Node node;
-    node.metadata.name = name;
-    node.metadata.annotations = shape->annotations;
-    node.metadata.annotations[std::string(kKwokNode)] = "fake";
-    node.metadata.labels = labelsOf(*shape);
-    for (const auto& [key, value] : api::StringMap{{"kubernetes.io/hostname", name},
-                                                   {"kubernetes.io/os", "linux"},
-                                                   {"kubernetes.io/arch", "amd64"},
-                                                   {"type", "kwok"}})
-      node.metadata.labels.try_emplace(key, value);
-    node.status.capacity = capacityOf(*shape);
-    node.status.allocatable = node.status.capacity;
-    auto creating = kube::create(api_, node);
-    auto created = co_await creating;
-    if (!created && created.error().code != ErrorCode::AlreadyExists)
-      co_return fail(std::move(created.error()).within("simulated node " + name));
-    std::string uid;
-    if (created) {
-      uid = created->metadata.uid;
-    } else {
-      // An earlier run may have been stopped before all objects existed.
-      auto reading = kube::get<api::Node>(api_, api::ObjectKey{"", name});
-      auto known = co_await reading;
-      if (!known && known.error().code == ErrorCode::NotFound) continue;
-      if (!known) co_return fail(std::move(known.error()).within("simulated node " + name));
-      if (!isSimulated(*known)) continue;
-      uid = known->metadata.uid;
-    }
-    auto adding = createParts(shape, name, std::move(uid));
-    auto added = co_await adding;
-    if (!added) co_return fail(std::move(added.error()).within("simulated node " + name));
+  for (int i = 0; i < count;) {
+    std::vector<Task<Result<>>> creations;
+    for (; i < count && creations.size() < kGroup; ++i) creations.push_back(createNode(shape, i));
+    auto creating = gather(executor_, std::move(creations));
+    auto results = co_await creating;
+    for (auto& created : results)
+      if (!created) co_return std::move(created);
   }
+  co_return Result<>{};
+}
+
+Task<Result<>> SimNodes::createNode(std::shared_ptr<const SimNodeShape> shape, int number) {
+  const std::string name = fmt::format("{}-{}", shape->name, number);
+  const std::string what = "simulated node " + name;
+  api::Node node;
+  node.metadata.name = name;
+  node.metadata.annotations = shape->annotations;
+  node.metadata.annotations[std::string(kKwokNode)] = "fake";
+  node.metadata.labels = labelsOf(*shape);
+  for (const auto& [key, value] : api::StringMap{{"kubernetes.io/hostname", name},
+                                                 {"kubernetes.io/os", "linux"},
+                                                 {"kubernetes.io/arch", "amd64"},
+                                                 {"type", "kwok"}})
+    node.metadata.labels.try_emplace(key, value);
+  node.status.capacity = capacityOf(*shape);
+  node.status.allocatable = node.status.capacity;
+  auto creating = kube::create(api_, node);
+  auto created = co_await creating;
+  if (!created && created.error().code != ErrorCode::AlreadyExists)
+    co_return fail(std::move(created.error()).within(what));
+  std::string uid;
+  if (created) {
+    uid = created->metadata.uid;
+  } else {
+    // An earlier run may have been stopped before all objects existed.
+    auto reading = kube::get<api::Node>(api_, api::ObjectKey{"", name});
+    auto known = co_await reading;
+    if (!known && known.error().code == ErrorCode::NotFound) co_return Result<>{};
+    if (!known) co_return fail(std::move(known.error()).within(what));
+    if (!isSimulated(*known)) co_return Result<>{};
+    uid = known->metadata.uid;
+  }
+  auto adding = createParts(shape, name, std::move(uid));
+  auto added = co_await adding;
+  if (!added) co_return fail(std::move(added.error()).within(what));
   co_return Result<>{};
 }
 
@@ -246,8 +260,8 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   const std::string fake = "simulated";
   status.nodeInfo = {name, name, name, fake, fake, "simulated://1", fake, fake, "linux", "amd64"};
   json::value patch = json::object{{"status", api::encode(status)}};
-  auto patching =
-      kube::strategicPatch(api_, api::Node::kType, {"", name}, std::move(patch), "status");
+  auto patching = kube::patchOnly(api_, api::Node::kType, {"", name}, kube::PatchType::Strategic,
+                                  std::move(patch), "status");
   auto patched = co_await patching;
   if (!patched && patched.error().code != ErrorCode::NotFound)
     co_return fail(std::move(patched.error()));
@@ -371,13 +385,13 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
     status.containerStatuses.push_back(describe(container, false));
   json::value patch =
       json::object{{"metadata", {{"uid", pod->metadata.uid}}}, {"status", api::encode(status)}};
-  auto patching = kube::strategicPatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
-                                       std::move(patch), "status");
+  auto patching = kube::patchOnly(api_, api::Pod::kType, api::keyOf(pod->metadata),
+                                  kube::PatchType::Strategic, std::move(patch), "status");
   auto patched = co_await patching;
-  if (patched) co_return Result<>{};
+  if (patched) co_return patched;
   const auto code = patched.error().code;
   if (code == ErrorCode::NotFound || code == ErrorCode::Conflict) co_return Result<>{};
-  co_return fail(std::move(patched.error()));
+  co_return patched;
 }
 
 // Groups spread over the period, so that the API server is never busy with all nodes at once.
@@ -441,11 +455,9 @@ Task<Result<>> SimNodes::reportMetric(std::string name) {
   known->second.reportAt = executor_.steadyNow() + reportInterval(metric->spec);
   const auto status = nodeMetricStatus(*node, pods, metric->spec, executor_.wallNow());
   json::value patch = json::object{{"status", api::encode(status)}};
-  auto patching =
-      kube::mergePatch(api_, api::NodeMetric::kType, {"", name}, std::move(patch), "status");
-  auto patched = co_await patching;
-  if (!patched) co_return fail(std::move(patched.error()));
-  co_return Result<>{};
+  auto patching = kube::patchOnly(api_, api::NodeMetric::kType, {"", name}, kube::PatchType::Merge,
+                                  std::move(patch), "status");
+  co_return co_await patching;
 }
 
 }  // namespace koord::cluster

@@ -13,7 +13,7 @@
 #include "cluster/simnode/kwok.h"
 #include "cluster/simnode/node_shape.h"
 #include "kube/informer.h"
-#include "kube/work_queue.h"
+#include "kube/parallel_queue.h"
 
 namespace koord::cluster {
 
@@ -41,6 +41,7 @@ class SimNodes {
   void onPodDeleted(const api::Pod& pod);
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> syncPod(std::string key);
+  Task<Result<>> createNode(std::shared_ptr<const SimNodeShape> shape, int number);
   Task<Result<>> createParts(std::shared_ptr<const SimNodeShape> shape, std::string node,
                              std::string uid);
   Task<Result<>> setStatus(std::shared_ptr<const api::Pod> pod, std::string phase);
@@ -58,8 +59,8 @@ class SimNodes {
   std::map<std::string, SimNode> nodesByName_;
   std::set<api::ObjectKey> restored_;  // pods whose node is back: check their status again
   std::uint32_t nextPodIp_ = 1;
-  kube::WorkQueue nodeQueue_;
-  kube::WorkQueue podQueue_;
+  kube::ParallelQueue nodeQueue_;
+  kube::ParallelQueue podQueue_;
   TaskGroup tasks_;
 };
 

@@ -6,7 +6,6 @@
 
 #include "api/group_version.h"
 #include "api/protobuf/transcode.h"
-#include "apiserver/server/call.h"
 
 namespace koord::apiserver {
 namespace {
@@ -122,8 +121,12 @@ bool isJson(const net::Headers& headers) {
 class ProtobufResponder final : public Responder {
  public:
   ProtobufResponder(std::shared_ptr<Responder> inner, const Registry& registry, bool json,
-                    bool watchable)
-      : inner_(std::move(inner)), registry_(registry), json_(json), watchable_(watchable) {}
+                    bool watchable, std::shared_ptr<WatchFrames> watchFrames)
+      : inner_(std::move(inner)),
+        registry_(registry),
+        watchFrames_(std::move(watchFrames)),
+        json_(json),
+        watchable_(watchable) {}
 
   void respond(int status, net::Headers headers, Bytes body) override {
     if (isJson(headers) && body) {
@@ -152,23 +155,18 @@ class ProtobufResponder final : public Responder {
     inner_->upgrade(std::move(headers), std::move(onInput));
   }
   void consumed(std::size_t bytes) override { inner_->consumed(bytes); }
-  void write(Bytes chunk) override { inner_->write(frames_ ? frameOf(*chunk) : std::move(chunk)); }
+  void write(Bytes chunk) override {
+    inner_->write(frames_ ? watchFrames_->frameOf(chunk, registry_) : std::move(chunk));
+  }
   void end() override { inner_->end(); }
   std::size_t queuedBytes() const override { return inner_->queuedBytes(); }
   void abort() override { inner_->abort(); }
   void onClosed(Callback fn) override { inner_->onClosed(std::move(fn)); }
 
  private:
-  Bytes frameOf(const std::string& line) const {
-    const auto event = parseJson(line);
-    const auto* object = event ? find(*event, "object") : nullptr;
-    return bytesOf(object
-                       ? watchFrame(textAt(*event, "type"), encodeObject(*object, registry_, true))
-                       : std::string());
-  }
-
   std::shared_ptr<Responder> inner_;
   const Registry& registry_;
+  std::shared_ptr<WatchFrames> watchFrames_;
   bool json_;       // the client also accepts JSON
   bool watchable_;  // events of this request have messages
   bool frames_ = false;
@@ -205,15 +203,29 @@ std::string protobufOfJson(std::string_view text, const Registry& registry, bool
   return object ? encodeObject(*object, registry, lossy) : "";
 }
 
+Bytes WatchFrames::frameOf(const Bytes& line, const Registry& registry) {
+  for (const auto& slot : slots_)
+    if (slot.line == line) return slot.frame;
+  const auto event = parseJson(*line);
+  const auto* object = event ? find(*event, "object") : nullptr;
+  auto frame = bytesOf(
+      object ? watchFrame(textAt(*event, "type"), encodeObject(*object, registry, true)) : "");
+  slots_[next_] = {line, frame};
+  next_ = (next_ + 1) % slots_.size();
+  return frame;
+}
+
 std::shared_ptr<Responder> protobufResponder(std::shared_ptr<Responder> inner,
                                              std::string_view accept, std::string_view path,
-                                             const Registry& registry) {
+                                             const Registry& registry,
+                                             std::shared_ptr<WatchFrames> frames) {
   const auto wishes = acceptedTypesOf(accept);
   if (!wishes.protobuf) return inner;
   const bool watchable = accept.find("as=PartialObjectMetadata") != std::string_view::npos ||
                          (accept.find("as=Table") == std::string_view::npos &&
                           (!wishes.json || hasMessages(path, registry)));
-  return std::make_shared<ProtobufResponder>(std::move(inner), registry, wishes.json, watchable);
+  return std::make_shared<ProtobufResponder>(std::move(inner), registry, wishes.json, watchable,
+                                             std::move(frames));
 }
 
 }  // namespace koord::apiserver

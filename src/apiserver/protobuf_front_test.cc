@@ -29,7 +29,10 @@ class Recorder final : public net::Responder {
     status = code;
     type = net::headerOf(head, "Content-Type");
   }
-  void write(Bytes chunk) override { text += *chunk; }
+  void write(Bytes chunk) override {
+    text += *chunk;
+    chunks.push_back(std::move(chunk));
+  }
   void end() override {}
   std::size_t queuedBytes() const override { return 0; }
   void abort() override {}
@@ -38,6 +41,7 @@ class Recorder final : public net::Responder {
   int status = 0;
   std::string type;
   std::string text;
+  std::vector<Bytes> chunks;
 };
 
 class ProtobufFrontTest : public ServerTest {
@@ -176,6 +180,26 @@ TEST_F(ProtobufFrontTest, watchesAreSentInFrames) {
   ASSERT_TRUE(event);
   EXPECT_EQ(event->type, "ADDED");
   EXPECT_EQ(textAt(decoded(event->object), "metadata", "name"), "web");
+}
+
+TEST_F(ProtobufFrontTest, watchersOfTheSameEventsShareTheirFrames) {
+  const auto first = send("GET", std::string(kPods) + "?watch=1", kBoth);
+  const auto selected =
+      send("GET", std::string(kPods) + "?watch=1&labelSelector=tier%3Dweb", kBoth);
+  const auto second = send("GET", std::string(kPods) + "?watch=1", kProtobuf);
+  post(kPods, pod("a"));
+  ASSERT_EQ(
+      mergePatch(std::string(kPods) + "/a", R"({"metadata":{"labels":{"tier":"web"}}})").status,
+      200);
+  ASSERT_EQ(first->chunks.size(), 2u);
+  EXPECT_EQ(first->chunks, second->chunks);
+  ASSERT_EQ(selected->chunks.size(), 1u);
+  const auto typeOf = [](const Bytes& frame) {
+    return api::openWatchEvent(std::string_view(*frame).substr(api::kFrameHead))->type;
+  };
+  EXPECT_EQ(typeOf(first->chunks[0]), "ADDED");
+  EXPECT_EQ(typeOf(first->chunks[1]), "MODIFIED");
+  EXPECT_EQ(typeOf(selected->chunks[0]), "ADDED");
 }
 
 TEST_F(ProtobufFrontTest, whatHasNoMessagesIsSentAsJsonIfThatWillDo) {

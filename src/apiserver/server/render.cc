@@ -16,6 +16,21 @@ std::string metaText(const ListMeta& meta) {
   return toJson(out);
 }
 
+// The metadata of an entry, which is contiguous in its text and ends with managedFields.
+std::string_view metadataText(const Entry& entry) {
+  constexpr std::string_view kStart = "{\"resourceVersion\":\"";
+  const std::size_t begin = entry.versionAt - kStart.size();
+  const std::size_t end = std::size_t{entry.managedAt} + entry.managedSize + 1;
+  return std::string_view(entry.text).substr(begin, end - begin);
+}
+
+// partialMetadata of an entry that is sent in its stored form.
+void appendPartial(std::string& out, const Entry& entry) {
+  out += R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)";
+  out += metadataText(entry);
+  out += '}';
+}
+
 // The object of a table row, next to its cells.
 std::string rowObject(const Call& call, const std::string& text) {
   const auto include = queryOf(call.request, "includeObject");
@@ -49,6 +64,26 @@ void appendRow(std::string& out, const Call& call, const Target& target, const T
                      rowObject(call, toJson(*object)));
 }
 
+// The same for a whole entry in its stored form: the object is cut out of the text, and the cells
+// of built-in kinds show nothing of managedFields, which are a third of an object.
+void appendStoredRow(std::string& out, const Call& call, const Target& target,
+                     const TableWriter& writer, const Entry& entry, WallTime now) {
+  const auto object = target.stored->custom ? parseJson(entry.text) : parseJson(entry.bareText());
+  if (!object) return;
+  out += "{\"cells\":";
+  out += toJson(writer.cells(*object, now));
+  out += ",\"object\":";
+  const auto include = queryOf(call.request, "includeObject");
+  if (include == "None") {
+    out += "null";
+  } else if (include == "Object") {
+    out += entry.text;
+  } else {
+    appendPartial(out, entry);
+  }
+  out += '}';
+}
+
 }  // namespace
 
 std::string partialMetadata(std::string_view text) {
@@ -75,7 +110,13 @@ ListWriter::ListWriter(const Call& call, const Target& target, const ListMeta& m
 void ListWriter::add(const Entry& entry) {
   if (!std::exchange(first_, false)) text_ += ',';
   if (table_) {
-    appendRow(text_, call_, target_, *table_, entry.text, now_);
+    if (target_.sameForm()) {
+      appendStoredRow(text_, call_, target_, *table_, entry, now_);
+    } else {
+      appendRow(text_, call_, target_, *table_, entry.text, now_);
+    }
+  } else if (call_.format == Format::PartialMetadata && target_.sameForm()) {
+    appendPartial(text_, entry);
   } else if (call_.format == Format::PartialMetadata) {
     text_ += partialMetadata(entry.text);
   } else if (target_.sameForm()) {

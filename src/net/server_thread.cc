@@ -10,8 +10,8 @@
 namespace koord::net {
 namespace {
 
-std::string httpDate() {
-  return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr)));
+std::string httpDate(std::time_t second) {
+  return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(second));
 }
 
 }  // namespace
@@ -32,7 +32,6 @@ ServerThread::~ServerThread() {
 }
 
 void ServerThread::run() {
-  tick();
   thread_ = std::thread([this] { context_.run(); });
   pthread_setname_np(thread_.native_handle(), "http-server");
 }
@@ -42,8 +41,18 @@ void ServerThread::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+std::string_view ServerThread::date() const {
+  if (const auto second = std::time(nullptr); second != dateSecond_) {
+    dateSecond_ = second;
+    date_ = httpDate(second);
+  }
+  return date_;
+}
+
+// An idle program does not wake up for connections that it does not have.
 void ServerThread::tick() {
-  date_ = httpDate();
+  ticking_ = !connections_.empty();
+  if (!ticking_) return;
   const auto time = now();
   const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
   for (const auto& connection : all) connection->checkDeadline(time);
@@ -59,6 +68,7 @@ void ServerThread::add(Socket socket, TlsContext tls, std::string remote, std::s
       std::make_shared<Connection>(*this, makeTransport(std::move(socket), std::move(tls)),
                                    std::move(remote), std::move(client), secure);
   connections_.insert(connection);
+  if (!ticking_) tick();
   connection->start();
   if (stopping_) connection->shutdown();
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <boost/asio/steady_timer.hpp>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,11 +46,12 @@ class ServerThread final : public ConnectionOwner,
   }
   const ServerOptions& options() const override { return *options_; }
   const std::shared_ptr<HandlerSlot>& slot() const override { return slot_; }
-  std::string_view date() const override { return date_; }
+  std::string_view date() const override;
   std::move_only_function<void()> wakerOf(std::weak_ptr<Connection> connection) override;
   void onConnectionClosed(const std::shared_ptr<Connection>& connection) override;
 
  private:
+  // Checks deadlines now and then, as long as there are connections.
   void tick();
 
   std::shared_ptr<const ServerOptions> options_;
@@ -59,7 +61,9 @@ class ServerThread final : public ConnectionOwner,
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   asio::steady_timer timer_{context_};
   std::chrono::milliseconds tickTime_;
-  std::string date_;
+  bool ticking_ = false;
+  mutable std::time_t dateSecond_ = -1;
+  mutable std::string date_;  // of dateSecond_
   std::unordered_set<std::shared_ptr<Connection>> connections_;
   bool stopping_ = false;
   std::thread thread_;

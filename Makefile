@@ -41,7 +41,9 @@ images: packages ## make OCI images of the programs, in build/images
 
 bench: packages ## run every benchmark; one JSON object per line
 	@scripts/build.sh $(BUILD) $(JOBS) benches
+	@scripts/build.sh $(BUILD) $(JOBS) programs
 	@for bench in $(BUILD)/bin/bench_*; do $$bench $(BENCH_FLAGS) || exit 1; done
+	@if command -v kubectl >/dev/null; then bench/one_cluster.py --programs $(BUILD)/bin; fi
 
 asan: packages ## build and test with the address and undefined behaviour sanitizers
 	@scripts/build.sh build/asan $(JOBS) all

@@ -68,9 +68,9 @@ void ServerThread::add(Socket socket, TlsContext tls, std::string remote, std::s
       std::make_shared<Connection>(*this, makeTransport(std::move(socket), std::move(tls)),
                                    std::move(remote), std::move(client), secure);
   connections_.insert(connection);
-  if (!ticking_) tick();
   connection->start();
   if (stopping_) connection->shutdown();
+  if (!ticking_) tick();
 }
 
 bool ServerThread::evict(std::string_view client) {

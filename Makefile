@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 UP_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: docs images reference help up test test-long build bench format lint clean packages asan tsan fuzz
+.PHONY: docs images deb tarball reference help up test test-long build bench format lint clean packages asan tsan fuzz
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,10 +34,18 @@ build: packages ## build every program into build/release/bin
 IMAGE_TAG ?= latest
 images: packages ## make OCI images of the programs, in build/images
 	@scripts/build.sh $(BUILD) $(JOBS) programs
-	@for name in koord-manager koord-scheduler koord-descheduler; do \
-	  scripts/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --tag koordinator-sh/$$name:$(IMAGE_TAG) || exit 1; done
-	@for name in koordlet koord-device-daemon koord-runtime-proxy; do \
-	  scripts/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --tag koordinator-sh/$$name:$(IMAGE_TAG) --user 0:0 || exit 1; done
+	@while read -r name user; do scripts/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --user $$user \
+	  --tag koordinator-sh/$$name:$(IMAGE_TAG) || exit 1; done < $(BUILD)/packaging/images.txt
+
+deb: packages ## make Debian packages, in build/deb
+	@scripts/install-packages.sh debhelper
+	@packaging/build.sh $(BUILD) $(JOBS)
+	@packaging/make-deb.sh $(BUILD) build/deb
+
+tarball: packages ## make a tar archive that runs on Debian 12 and 13, Ubuntu 22.04 and 24.04, in build
+	@scripts/install-packages.sh patchelf
+	@packaging/build.sh $(BUILD) $(JOBS)
+	@packaging/make-tarball.py $(BUILD) build/koordinator-$$(scripts/version.sh)-linux-amd64.tar.gz --date $$(packaging/date.sh)
 
 bench: packages ## run every benchmark; one JSON object per line
 	@scripts/build.sh $(BUILD) $(JOBS) benches

@@ -137,7 +137,7 @@ function(koord_program name)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} koord_base_version)
   koord_precompile(${name})
   koord_compile_fast(${name})  # flags and wiring only
   koord_allocate(${name})

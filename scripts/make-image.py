@@ -2,10 +2,14 @@
 """Makes an OCI image of one program, without a registry, a daemon or root:
 
     make-image.py PROGRAM OUTPUT.tar [--tag koordinator-sh/koord-manager:v0.1.0]
+    make-image.py PROGRAM FOLDER --folder
 
 The image has one layer: the program, the shared libraries that it loads (as the loader of this machine finds
 them), the certificates of authorities that it may trust, and a user to run as. There is no shell and no package
 manager in it. The same inputs give the same bytes, so an image that did not change keeps its digest.
+
+With --folder the files are written to a folder, for the Dockerfile. packaging/CMakeLists.txt says which programs have
+images, and which users they run as.
 
 Import it with `ctr -n k8s.io images import OUTPUT.tar`, or push it with any tool that reads OCI archives.
 """
@@ -107,11 +111,15 @@ def main():
     parser.add_argument("--tag")
     # koordlet works on the host's cgroups.
     parser.add_argument("--user", default="65532:65532")
+    parser.add_argument("--folder", action="store_true", help="write the files of the layer to the folder OUTPUT")
     options = parser.parse_args()
     name = os.path.basename(options.program)
     tag = options.tag or f"koordinator-sh/{name}:latest"
 
     layer = layer_of(options.program)
+    if options.folder:
+        tarfile.open(fileobj=io.BytesIO(layer)).extractall(options.output)
+        return
     packed = gzip.compress(layer, compresslevel=6, mtime=0)  # level 9: half a percent smaller, three times the time
     config = json.dumps({
         "architecture": "amd64", "os": "linux", "created": "1970-01-01T00:00:00Z",

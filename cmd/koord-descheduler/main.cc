@@ -1,8 +1,11 @@
 // koord-descheduler: moves pods away from overloaded, fragmented or unsuitable nodes.
 
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "base/file.h"
+#include "base/version/version.h"
 #include "descheduler/app/app.h"
 #include "descheduler/app/plugin_table.h"
 
@@ -15,7 +18,7 @@ int main(int argc, char** argv) {
   koord::descheduler::Flags flags;
   koord::kube::ComponentOptions component;
   component.name = "koord-descheduler";
-  component.version = "v" KOORD_VERSION;
+  component.version = fmt::format("v{}", koord::programVersion());
   component.qps = 50;
   component.burst = 100;
   flags.version = component.version;

@@ -14,6 +14,7 @@
 #include "base/flags/flag_set.h"
 #include "base/flags/log_flags.h"
 #include "base/log.h"
+#include "base/version/version.h"
 #include "devicedaemon/daemon.h"
 
 namespace koord::devicedaemon {
@@ -70,7 +71,7 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, flags::
     return 0;
   }
   if (flags.version) {
-    fmt::print("koord-device-daemon v" KOORD_VERSION "\n");
+    fmt::print("koord-device-daemon v{}\n", programVersion());
     return 0;
   }
   if (!set.arguments().empty())

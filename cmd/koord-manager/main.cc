@@ -1,9 +1,12 @@
 // koord-manager: turns idle capacity into batch and mid resources, distributes the configuration of
 // koordlet, and applies co-location profiles to new pods.
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/version/version.h"
 #include "flags.h"
 #include "kube/component.h"
 #include "manager/manager.h"
@@ -21,7 +24,7 @@ int main(int argc, char** argv) {
   koord::manager::ManagerOptions options;
   koord::kube::ComponentOptions component;
   component.name = "koord-manager";
-  component.version = "v" KOORD_VERSION;
+  component.version = fmt::format("v{}", koord::programVersion());
   component.userAgent = "koordinator-manager";  // also the name of the field manager
   component.qps = 30;
   component.burst = 50;

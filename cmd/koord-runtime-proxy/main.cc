@@ -16,6 +16,7 @@
 #include "base/flags/log_flags.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/version/version.h"
 #include "install.h"
 #include "net/http_server.h"
 #include "net/serving.h"
@@ -85,7 +86,7 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
     return 0;
   }
   if (flags.version) {
-    fmt::print("koord-runtime-proxy v" KOORD_VERSION "\n");
+    fmt::print("koord-runtime-proxy v{}\n", programVersion());
     return 0;
   }
   if (!set.arguments().empty())
@@ -143,7 +144,7 @@ net::HttpServer::Handler endpoints(Proxy& proxy) {
   net::StandardEndpoints standard;
   standard.readyz.add("runtime", [&proxy] { return proxy.notReady(); });
   standard.metrics = [&proxy] { return proxy.metricsText(); };
-  standard.build.version = "v" KOORD_VERSION;
+  standard.build.version = fmt::format("v{}", programVersion());
   standard.debugFlags = true;
   addStandardEndpoints(*router, std::move(standard));
   return [router](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {

@@ -1,8 +1,11 @@
 // koord-scheduler: assigns pods to nodes.
 
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "base/file.h"
+#include "base/version/version.h"
 #include "scheduler/app/app.h"
 #include "scheduler/plugins/registry.h"
 
@@ -15,7 +18,7 @@ int main(int argc, char** argv) {
   koord::scheduler::Flags flags;
   koord::kube::ComponentOptions component;
   component.name = "koord-scheduler";
-  component.version = "v" KOORD_VERSION;
+  component.version = fmt::format("v{}", koord::programVersion());
   component.qps = 50;
   component.burst = 100;
   flags.version = component.version;

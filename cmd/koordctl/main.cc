@@ -1,11 +1,14 @@
 // koordctl: Koordinator's command-line tool for users, including a cluster on this host.
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "base/file_limit.h"
 #include "base/flags/command.h"
+#include "base/version/version.h"
 #include "cluster/hostnode/shim.h"
 #include "koordctl/clusters/clusters_command.h"
 #include "koordctl/completion/completion_command.h"
@@ -33,7 +36,7 @@ std::string programPath(const char* fallback) {
 struct Flags {
   ctl::UpFlags up;
   ctl::ClustersFlags clusters;
-  ctl::SnapshotFlags snapshot{.program = "koordctl " KOORD_VERSION};
+  ctl::SnapshotFlags snapshot{.program = fmt::format("koordctl {}", koord::programVersion())};
   ctl::JoinFlags join;
   ctl::ImageOptions image;
   std::string kubeconfig;  // of status and doctor
@@ -56,7 +59,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addTestCommand(commands, flags.test, program);
   ctl::addCompletionCommand(commands);
   commands.add("version", "Print the version").run = [](const auto&) {
-    std::puts("koordctl " KOORD_VERSION);
+    fmt::print("koordctl {}\n", koord::programVersion());
     return 0;
   };
 }

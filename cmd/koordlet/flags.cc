@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "base/version/version.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
@@ -243,7 +244,7 @@ void addGeneral(kube::CommandLine& line, Flags& flags) {
 
 std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   flags.component.name = "koordlet";
-  flags.component.version = "v" KOORD_VERSION;
+  flags.component.version = fmt::format("v{}", programVersion());
   flags.component.qps = 20;
   flags.component.burst = 30;
   const char* mode = std::getenv("agent_mode");

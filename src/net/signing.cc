@@ -59,7 +59,7 @@ Result<SigningKey> SigningKey::of(std::shared_ptr<evp_pkey_st> key) {
   }
   out.id_ =
       base64UrlEncode(sha256({reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)}));
-  OPENSSL_free(der);
+  CRYPTO_free(der, "", 0);  // OPENSSL_free would put the path of this file into the program
   out.x_ = base64UrlEncode(coordinate(out.key_.get(), OSSL_PKEY_PARAM_EC_PUB_X));
   out.y_ = base64UrlEncode(coordinate(out.key_.get(), OSSL_PKEY_PARAM_EC_PUB_Y));
   return out;
@@ -123,7 +123,7 @@ bool SigningKey::verify(std::string_view data, std::string_view signature) const
       EVP_DigestVerifyInit(digest.get(), nullptr, EVP_sha256(), nullptr, key_.get()) == 1 &&
       EVP_DigestVerify(digest.get(), der, static_cast<std::size_t>(size), bytesOf(data),
                        data.size()) == 1;
-  OPENSSL_free(der);
+  CRYPTO_free(der, "", 0);
   ERR_clear_error();
   return good;
 }

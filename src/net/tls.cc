@@ -147,7 +147,7 @@ std::string textOf(const ASN1_STRING* string) {
   const int size = ASN1_STRING_to_UTF8(&utf8, string);
   if (size < 0) return {};
   std::string text(reinterpret_cast<char*>(utf8), static_cast<std::size_t>(size));
-  OPENSSL_free(utf8);
+  CRYPTO_free(utf8, "", 0);  // OPENSSL_free would put the path of this file into the program
   return text;
 }
 

@@ -51,7 +51,9 @@ def help_of(program, words=()):
 
 
 def roff(text):
+    """The text with roff's characters quoted. Long lists of values may be broken after a comma."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
+    text = re.sub(r"\S{40,}", lambda word: re.sub(r",(?=.)", ",\\\\:", word.group()), text)
     return "\\&" + text if text.startswith((".", "'")) else text
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the Debian packages and the tar archive, and uses them in fresh root file systems:
 
-    packages.py --build BUILD --source REPOSITORY [--roots FOLDER] [--only NAME]
+    packages.py --build BUILD --source REPOSITORY [--roots FOLDER] [--ubuntu MIRROR --ubuntu-keyring FILE]
 
 Debian 12: the packages are installed by apt, run a cluster, show manuals, complete words, and leave nothing when they
 are purged. Debian 12 and 13, and Ubuntu with --ubuntu MIRROR: the archive runs a cluster. Both are made twice, with the
@@ -17,11 +17,13 @@ import subprocess
 import sys
 import tempfile
 
+import services
 from roots import MIRROR, Root, Skip, base, requirements, run
 
 # What installing any package changes.
 CHANGED_BY_APT = ("/proc", "/dev", "/sys", "/run", "/tmp", "/var/lib/apt", "/var/cache", "/var/lib/dpkg", "/var/log",
                   "/var/lib/systemd", "/var/lib/pam", "/var/lib/ucf", "/var/tmp")
+KEYRING = "/usr/share/keyrings/ubuntu-archive-keyring.gpg"
 KUBECONFIG = "/tmp/kubeconfig"
 
 
@@ -67,7 +69,7 @@ class Cluster:
         self.process.wait(timeout=60)
 
     def kubectl(self, *words):
-        return self.root.run("kubectl", "--kubeconfig", KUBECONFIG, *words)
+        return self.root.run("kubectl", "--kubeconfig", KUBECONFIG, "--cache-dir", "/tmp/kube-cache", *words)
 
     def use(self, kubectl):
         """A Deployment becomes ready on simulated nodes, placed by koord-scheduler."""
@@ -128,7 +130,7 @@ def check_packages(debs, roots):
     try:
         root.run("apt-get", "update", "-q")
         root.run("sh", "-c", "rm -f /etc/dpkg/dpkg.cfg.d/*; apt-get install -y -q --no-install-recommends man-db bsdextrautils groff-base"
-                 " bash-completion kubernetes-client systemd ca-certificates", timeout=1800)
+                 " bash-completion kubernetes-client systemd-sysv dbus ca-certificates", timeout=1800)
         before = root.files(CHANGED_BY_APT)
         packages_before = root.run("dpkg-query", "-W", "-f", "${Package}\n").split()
         install(root, debs)
@@ -140,6 +142,7 @@ def check_packages(debs, roots):
         with Cluster(root) as cluster:
             cluster.use(cluster.kubectl)
         check(os.path.exists(root.at("var/lib/koordctl")), "no data folder")
+        services.check_services(root)
         # As a user of the services leaves it.
         for name in ("koordlet", "koord-scheduler", "koord-manager"):
             with open(root.at(f"etc/koordinator/{name}.kubeconfig"), "w") as file:
@@ -159,8 +162,8 @@ def check_packages(debs, roots):
         root.remove()
 
 
-def check_archive(archive, release, roots, mirror=MIRROR):
-    root = Root(base(release, roots, mirror))
+def check_archive(archive, release, roots, mirror=MIRROR, keyring=None):
+    root = Root(base(release, roots, mirror, keyring))
     try:
         run("tar", "-C", root.at("opt"), "-xzf", archive)
         bin_ = f"/opt/{os.path.basename(archive).removesuffix('.tar.gz')}/bin"
@@ -193,7 +196,8 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--roots", help="where root file systems are kept; default: in the build folder")
-    parser.add_argument("--ubuntu", help="mirror of Ubuntu")
+    parser.add_argument("--ubuntu", help="mirror of Ubuntu, for 22.04 and 24.04")
+    parser.add_argument("--ubuntu-keyring", default=KEYRING, help="of the package ubuntu-keyring; default: %(default)s")
     options = parser.parse_args()
     source = os.path.abspath(options.source)
     roots = options.roots or os.path.join(options.build, "roots")
@@ -212,7 +216,7 @@ def main():
         for release in ("bookworm", "trixie"):
             check_archive(archive, release, roots)
         for release in ("jammy", "noble") if options.ubuntu else ():
-            check_archive(archive, release, roots, options.ubuntu)
+            check_archive(archive, release, roots, options.ubuntu, options.ubuntu_keyring)
 
 
 if __name__ == "__main__":

@@ -27,16 +27,19 @@ def requirements():
             raise Skip(f"needs {tool}: scripts/install-packages.sh debootstrap debhelper patchelf")
 
 
-def base(release, folder, mirror=MIRROR, packages=()):
-    """A tar archive of the release with the packages."""
+def base(release, folder, mirror=MIRROR, keyring=None):
+    """A tar archive of the release, of Ubuntu with its mirror and keyring."""
     archive = os.path.join(folder, release + ".tar")
     if os.path.exists(archive):
         return archive
     os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as work:
         root = os.path.join(work, release)
-        done = subprocess.run(["debootstrap", "--variant=minbase", *(["--include=" + ",".join(packages)] if packages else []),
-                               release, root, mirror], capture_output=True, text=True, timeout=1800)
+        # Debian's debootstrap does not know Ubuntu's newest names; all have the same script.
+        ubuntu = [f"--keyring={keyring}"] if keyring else []
+        script = ["/usr/share/debootstrap/scripts/gutsy"] if keyring else []
+        done = subprocess.run(["debootstrap", "--variant=minbase", *ubuntu, release, root, mirror, *script],
+                              capture_output=True, text=True, timeout=1800)
         if done.returncode != 0:
             raise Skip(f"debootstrap {release} from {mirror} failed:\n{done.stdout[-1000:]}{done.stderr[-500:]}")
         run("tar", "-C", root, "-cf", archive + ".new", ".")

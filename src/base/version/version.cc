@@ -2,6 +2,8 @@
 
 namespace koord {
 
-std::string_view programVersion() { return KOORD_VERSION; }
+std::string_view programVersion() {
+  return KOORD_VERSION;
+}
 
 }  // namespace koord

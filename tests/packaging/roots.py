@@ -77,7 +77,7 @@ class Root:
         """{path} below the root, but for folders that packages of Debian change by themselves."""
         found = set()
         for folder, folders, files in os.walk(self.path):
-            below = "/" + os.path.relpath(folder, self.path).removeprefix(".")
+            below = os.path.normpath("/" + os.path.relpath(folder, self.path))
             folders[:] = [one for one in folders if os.path.join(below, one) not in ignored]
             found.update(os.path.join(below, one) for one in folders + files)
         return found

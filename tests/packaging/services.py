@@ -7,6 +7,7 @@ import subprocess
 # Runs in the root, as a service of it. Each line of the log begins with a word that says what was looked at.
 SCRIPT = r"""#!/bin/bash
 exec > /root/services.log 2>&1
+export HOME=/tmp  # for the cache of kubectl
 until_active() { for _ in $(seq 300); do "$@" >/dev/null 2>&1 && return; sleep 0.2; done; echo "failed: $*"; }
 kubeconfig=/var/lib/koordctl/clusters/demo/kubeconfig
 for unit in koordctl@demo koordlet koord-scheduler koord-manager koord-descheduler koord-runtime-proxy koord-device-daemon; do

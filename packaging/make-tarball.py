@@ -29,6 +29,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Functions that glibc has since 2.36. Their replacements ask the kernel, as those of glibc do.
 LENT = "libkoord-glibc.so.1"
 LENT_SOURCE = r"""
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,8 +38,8 @@ LENT_SOURCE = r"""
 void arc4random_buf(void *to, size_t size) {
   for (size_t done = 0; done < size;) {
     const ssize_t got = getrandom((char *)to + done, size - done, 0);
-    if (got < 0) abort(); /* interrupted reads of the whole of a small request do not occur */
-    done += (size_t)got;
+    if (got < 0 && errno != EINTR) abort(); /* as glibc: there is nothing else to return */
+    if (got > 0) done += (size_t)got;
   }
 }
 

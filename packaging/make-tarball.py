@@ -185,7 +185,9 @@ def fill(build, root):
         run("strip", program)
         # DT_RPATH, which also counts for what a library of these needs.
         run("patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../" + PRIVATE, program)
-    # Where an archive is installed, if it is.
+    # Where an archive is installed, if it is: /usr/local.
+    zsh = os.path.join(root, "share", "zsh")
+    os.rename(os.path.join(zsh, "vendor-completions"), os.path.join(zsh, "site-functions"))
     for folder, _, files in os.walk(os.path.join(root, "lib", "systemd")):
         for name in files:
             path = os.path.join(folder, name)

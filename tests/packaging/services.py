@@ -26,6 +26,8 @@ until_active test -S /run/koordlet/koordlet.sock
 for unit in koordctl@demo koordlet koord-scheduler koord-manager koord-descheduler koord-device-daemon; do
   echo "active $unit $(systemctl is-active $unit) $(systemctl show -p NRestarts --value $unit)"
 done
+# As a user does; a purge of the packages takes it back.
+systemctl enable koordctl@demo koordlet koord-scheduler koord-manager koord-descheduler || echo "failed: enable"
 journalctl --no-pager -u 'koord*' > /root/journal.log
 systemctl stop koordctl@demo || echo "failed: stop"
 systemctl poweroff

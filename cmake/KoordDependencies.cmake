@@ -16,5 +16,6 @@ find_package(GTest REQUIRED)
 # Not by pkg-config: its -pthread would make the precompiled headers unusable.
 find_library(KOORD_RE2 re2 REQUIRED)
 find_library(KOORD_JEMALLOC jemalloc REQUIRED)
+find_library(KOORD_NCURSES ncursesw REQUIRED)
 find_library(KOORD_MNL mnl REQUIRED)
 find_library(KOORD_NFTNL nftnl REQUIRED)

@@ -3,63 +3,59 @@
 
     record_screen.py --programs FOLDER [--seconds 75]
 
-It runs the demo on this host in a terminal of 110 columns, as root. Of the screens after the first half minute, in
+It runs the demo on this host in a terminal of 110 columns (tmux), as root. Of the screens after the first half minute, in
 which pods start, it writes the one on which the latency-sensitive pod uses most CPU to docs/pictures/screen.txt.
 scripts/pictures.py draws it.
 """
 
 import argparse
-import fcntl
 import os
 import pathlib
-import pty
 import re
-import select
-import signal
-import struct
+import subprocess
 import sys
 import tempfile
-import termios
 import time
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "docs" / "pictures" / "screen.txt"
 ROWS, COLUMNS = 34, 110
-HOME = "\x1b[H"  # koordctl begins each screen with it
-ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 LS_USE = re.compile(r"LS\s+uses ([0-9.]+),")
 STARTED = re.compile(r"  up (?:3[0-9]|[45][0-9]|[0-9]+m[0-9]+)s$", re.MULTILINE)
 
 
-def read_until(terminal, end):
-    output = b""
+class Terminal:
+    """A tmux server of its own with one window, in which a program runs."""
+
+    def __init__(self, folder, command):
+        self.socket = os.path.join(folder, "socket")
+        self.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), *command)
+        self.tmux("set-option", "-g", "status", "off")
+        self.tmux("resize-window", "-x", str(COLUMNS), "-y", str(ROWS))
+
+    def tmux(self, *arguments):
+        return subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, text=True,
+                              check=False).stdout
+
+    def screen(self):
+        return "\n".join(self.tmux("capture-pane", "-p").rstrip().split("\n"))
+
+    def stop(self):
+        self.tmux("send-keys", "C-c")
+        end = time.monotonic() + 30
+        while self.screen() and time.monotonic() < end:  # the window is gone with its program
+            time.sleep(0.2)
+
+
+def record(koordctl, seconds, folder):
+    data = os.path.join(folder, "data")
+    terminal = Terminal(folder, [koordctl, "up", "--demo", "--listen", "127.0.0.1:0", "--data-dir", data])
+    seen = []
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if select.select([terminal], [], [], 0.5)[0]:
-            try:
-                piece = os.read(terminal, 65536)
-            except OSError:  # the program has ended
-                break
-            if not piece:
-                break
-            output += piece
-    return output
-
-
-def record(koordctl, seconds, data):
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ["TERM"] = "xterm-256color"
-        os.execv(koordctl, [koordctl, "up", "--demo", "--listen", "127.0.0.1:0", "--data-dir", data])
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    output = read_until(terminal, time.monotonic() + seconds)
-    os.kill(child, signal.SIGINT)
-    read_until(terminal, time.monotonic() + 30)
-    os.waitpid(child, 0)
-    return output.decode(errors="replace")
-
-
-def screens(output):
-    for screen in output.split(HOME)[1:]:
-        yield ESCAPE.sub("", screen).replace("\r", "").rstrip()
+        time.sleep(0.5)
+        seen.append(terminal.screen())
+    terminal.stop()
+    return seen
 
 
 def main():
@@ -68,9 +64,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=75, help="how long to record (default %(default)s)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="screen-") as folder:
-        output = record(os.path.join(options.programs, "koordctl"), options.seconds, os.path.join(folder, "data"))
+        screens = record(os.path.join(options.programs, "koordctl"), options.seconds, folder)
         found = [(float(use.group(1)), screen.replace(folder, "/var/lib/koordctl").replace("koordctl/data", "koordctl"))
-                 for screen in screens(output) if STARTED.search(screen) and (use := LS_USE.search(screen))]
+                 for screen in screens if STARTED.search(screen) and (use := LS_USE.search(screen))]
     if not found:
         print("no screen showed CPU suppress: the demo needs root and cgroups", file=sys.stderr)
         return 1

@@ -20,6 +20,7 @@
 #include "koordctl/snapshot/snapshot_command.h"
 #include "koordctl/status/status_command.h"
 #include "koordctl/test/test_command.h"
+#include "koordctl/top/top_command.h"
 #include "koordctl/up/up_command.h"
 
 namespace {
@@ -40,6 +41,7 @@ struct Flags {
   ctl::JoinFlags join;
   ctl::ImageOptions image;
   std::string kubeconfig;  // of status and doctor
+  ctl::TopFlags top;
   ctl::ExplainFlags explain;
   ctl::DescheduleOptions deschedule;
   ctl::TestFlags test;
@@ -53,6 +55,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addJoinCommands(commands, flags.join, program);
   ctl::addImageCommands(commands, flags.image);
   ctl::addStatusCommand(commands, flags.kubeconfig);
+  ctl::addTopCommand(commands, flags.top);
   ctl::addDoctorCommands(commands, flags.kubeconfig, program);
   ctl::addExplainCommands(commands, flags.explain);
   ctl::addDescheduleCommand(commands, flags.deschedule);

@@ -13,6 +13,7 @@ sigset_t watchedSignals() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
   sigaddset(&set, SIGUSR2);
   return set;
 }
@@ -20,7 +21,10 @@ sigset_t watchedSignals() {
 }  // namespace
 
 SignalWatcher::SignalWatcher(Executor& executor, std::function<void(int signal)> onSignal) {
-  const sigset_t set = watchedSignals();
+  sigset_t set = watchedSignals();
+  struct sigaction hangUp{};
+  if (sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler == SIG_IGN)
+    sigdelset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   thread_ = std::thread([set, &executor, onSignal = std::move(onSignal)] {
@@ -29,6 +33,7 @@ SignalWatcher::SignalWatcher(Executor& executor, std::function<void(int signal)>
       int number = 0;
       sigwait(&set, &number);
       if (number == SIGUSR2) return;
+      if (number == SIGHUP && !first) continue;
       if (!first) _exit(1);
       first = false;
       executor.post([onSignal, number] { onSignal(number); });

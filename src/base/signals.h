@@ -1,7 +1,7 @@
 #pragma once
 
-// SIGINT and SIGTERM as events of a program's main loop. Construct it before any other thread
-// starts: it blocks the signals in every thread and waits for them in its own thread.
+// SIGINT, SIGTERM and SIGHUP as events of a program's main loop. Construct it before any other
+// thread starts: it blocks the signals in every thread and waits for them in its own thread.
 
 #include <functional>
 #include <thread>
@@ -13,7 +13,8 @@ namespace koord {
 class SignalWatcher {
  public:
   // Runs onSignal on the executor at the first signal; a second signal ends the process with status
-  // 1. Also ignores SIGPIPE.
+  // 1. SIGHUP, of a terminal that is closed, is a first signal, unless it is ignored (nohup); it
+  // often comes twice and is never a second one. Also ignores SIGPIPE.
   SignalWatcher(Executor& executor, std::function<void(int signal)> onSignal);
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher&) = delete;

@@ -35,7 +35,6 @@ constexpr Duration kChildGrace = 3s;
 constexpr Duration kPodGrace = 3s;
 constexpr Duration kFrontGrace = 500ms;
 constexpr Duration kReadyPoll = 50ms;
-constexpr Duration kScreenPeriod = 1s;
 
 std::string hostOf(const std::string& address) {
   return address.substr(0, address.rfind(':'));
@@ -64,6 +63,7 @@ ClusterUp::ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions&
 
 // Also of a cluster that could not start.
 ClusterUp::~ClusterUp() {
+  screen_.leave();
   removeKubeconfigs();
 }
 
@@ -118,14 +118,11 @@ Result<> ClusterUp::openServer() {
   apiserver::ServerOptions options;
   if (!options_.inMemory) options.database = data_.file("cluster.db");
   options.seed = random_.next();
-  // On standard error, also with --quiet: users of the cluster see only that writes fail.
-  options.onStorage = [](const Error* failure) {
-    if (failure) {
-      std::fprintf(stderr, "koordctl: writes are refused (507) since the storage failed: %s\n",
-                   failure->message.c_str());
-    } else {
-      std::fprintf(stderr, "koordctl: the storage accepts writes again\n");
-    }
+  // Also with --quiet: users of the cluster see only that writes fail.
+  options.onStorage = [this](const Error* failure) {
+    screen_.problem(failure
+                        ? "writes are refused (507) since the storage failed: " + failure->message
+                        : std::string("the storage accepts writes again"));
   };
   options.webhookCaller = apiserver::makeWebhookCaller(
       http_, executor_, [this](const api::ServiceReference& service) -> Result<std::string> {
@@ -306,8 +303,8 @@ Result<> ClusterUp::writeKubeconfigs() {
 }
 
 void ClusterUp::start(std::function<void()> onFailed, std::function<void()> onStop) {
-  openControl(std::move(onStop));
-  actors_->tasks.spawn(bringUp(std::move(onFailed)));
+  openControl(onStop);
+  actors_->tasks.spawn(bringUp(std::move(onFailed), std::move(onStop)));
 }
 
 void ClusterUp::announce() {
@@ -320,7 +317,7 @@ void ClusterUp::announce() {
   for (const auto& note : notes_) screen_.progress("note: " + note);
 }
 
-Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
+Task<void> ClusterUp::bringUp(std::function<void()> onFailed, std::function<void()> onStop) {
   announce();
   auto applying = applyBase();
   auto applied = co_await applying;
@@ -369,7 +366,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
     }
   }
   screen_.ready();
-  if (!screen_.isQuiet()) actors_->tasks.spawn(showForever());
+  showScreen(std::move(onStop));
 }
 
 Task<void> ClusterUp::startServices() {
@@ -390,7 +387,7 @@ void ClusterUp::showHints() {
   if (auto put = writeFileAtomic(file, text, 0644); !put) {
     log::warn("{}", put.error().message);
   } else {
-    screen_.setFooter("; things to try: " + file);
+    hint_ = "things to try: " + file;
   }
 }
 
@@ -489,44 +486,29 @@ Task<void> ClusterUp::untilReady() {
   }
 }
 
-Task<void> ClusterUp::queryKoordlet() {
-  const auto koordlet = std::ranges::find_if(
-      components_, [](const Component& component) { return component.child.name == "koordlet"; });
-  if (koordlet == components_.end()) co_return;
-  net::HttpRequest request;
-  const std::string& metrics = koordlet->metricsUrl;
-  request.url = metrics.substr(0, metrics.rfind('/')) + "/apis/v1/qos";
-  request.timeout = 1s;
-  auto fetching = http_.fetch(executor_, std::move(request));
-  auto reply = co_await fetching;
-  // While it does not answer, its last answer stays, with its age.
-  if (!reply || reply->status != 200) co_return;
-  auto document = parseJson(reply->body);
-  if (!document) co_return;
-  qos_ = *std::move(document);
-  qosAt_ = executor_.steadyNow();
+void ClusterUp::showScreen(std::function<void()> onStop) {
+  FeedOptions feed;
+  feed.nodes = &actors_->nodes;
+  feed.pods = &actors_->pods;
+  feed.metrics = &actors_->metrics;
+  feed.migrations = &actors_->migrations;
+  feed.sloConfig = &actors_->sloConfig;
+  feed.api = accessApi_.get();
+  feed.http = &http_;
+  for (const auto& component : components_)
+    if (component.child.name == "koordlet")
+      feed.koordlet = component.metricsUrl.substr(0, component.metricsUrl.rfind('/'));
+  feed.explain = options_.explain;
+  feed.question.kubeconfig = kubeconfig_;
+  feed.question.dataDir = data_.path();
+  feed.complete = [this](ClusterStatus& status) { describe(status); };
+  feed.onQuit = std::move(onStop);
+  feed.quitQuestion = "q again stops the cluster and its pods, any other key continues";
+  screen_.start(executor_, std::move(feed));
 }
 
-Task<void> ClusterUp::showForever() {
-  while (true) {
-    auto asking = queryKoordlet();
-    co_await asking;
-    screen_.show(status(), executor_.steadyNow());
-    auto pause = sleepFor(executor_, kScreenPeriod);
-    co_await pause;
-  }
-}
-
-ClusterStatus ClusterUp::status() const {
-  ClusterStatus status;
-  StatusInput input;
-  for (const auto& node : actors_->nodes.objects()) input.nodes.push_back(node);
-  for (const auto& pod : actors_->pods.objects()) input.pods.push_back(pod);
-  for (const auto& metric : actors_->metrics.objects()) input.metrics.push_back(metric);
-  for (const auto& job : actors_->migrations.objects()) input.migrations.push_back(job);
-  input.sloConfig = actors_->sloConfig.get({"koordinator-system", "slo-controller-config"});
-  input.now = executor_.wallNow();
-  summarize(input, status);
+void ClusterUp::describe(ClusterStatus& status) const {
+  const WallTime now = executor_.wallNow();
   for (const auto& child : actors_->supervisor.states()) {
     const auto component = std::ranges::find_if(components_, [&](const Component& candidate) {
       return candidate.child.name == child.name;
@@ -534,7 +516,7 @@ ClusterStatus ClusterUp::status() const {
     ComponentLine line{child.name, "running", child.starts - 1, {}, component->metricsUrl};
     if (component->lease)
       if (const auto lease = actors_->leases.get(*component->lease); lease && lease->spec.renewTime)
-        line.age = input.now - lease->spec.renewTime->time;
+        line.age = now - lease->spec.renewTime->time;
     if (child.pid == 0) {
       line.state = "down: " + child.lastExit;
     } else if (component->lease) {
@@ -542,15 +524,13 @@ ClusterStatus ClusterUp::status() const {
     }
     status.components.push_back(std::move(line));
   }
-  if (qos_.is_object()) {
-    status.qos.push_back(describeQos(qos_));
-    status.qos.back().age = executor_.steadyNow() - qosAt_;
-  }
   status.server = serverUrl_;
   status.kubeconfig = kubeconfig_;
+  status.hint = hint_;
   status.notes = notes_;
+  if (life_ != Life::Running) status.notes.push_back("paused: 'koordctl resume' continues it");
+  for (const auto& problem : screen_.problems()) status.notes.push_back(problem);
   status.uptime = executor_.steadyNow() - startedAt_;
-  return status;
 }
 
 Task<void> ClusterUp::shutdown() {

@@ -12,6 +12,7 @@
 #include "base/event_loop.h"
 #include "base/random.h"
 #include "cluster/controllers/controllers.h"
+#include "cluster/screen/live/screen.h"
 #include "cluster/simnode/sim_nodes.h"
 #include "cluster/up/components.h"
 #include "cluster/up/control.h"
@@ -21,7 +22,6 @@
 #include "cluster/up/merged_kubeconfig.h"
 #include "cluster/up/options.h"
 #include "cluster/up/pausable_executor.h"
-#include "cluster/up/screen.h"
 #include "cluster/up/supervisor.h"
 #include "net/http_client.h"
 
@@ -68,7 +68,7 @@ class ClusterUp {
   std::string listenAddress() const;
 
   void announce();
-  Task<void> bringUp(std::function<void()> onFailed);
+  Task<void> bringUp(std::function<void()> onFailed, std::function<void()> onStop);
   Task<void> startServices();
   Task<Result<>> applyBase();
   Task<Result<>> applyWebhooks();
@@ -76,9 +76,8 @@ class ClusterUp {
   Task<void> untilReady();
   Task<bool> isReady(std::string url);
   void showHints();
-  Task<void> showForever();
-  Task<void> queryKoordlet();
-  ClusterStatus status() const;
+  void showScreen(std::function<void()> onStop);
+  void describe(ClusterStatus& status) const;
   bool hasComponent(const std::string& name) const;
   std::string leaseHolder(const Component& component) const;
 
@@ -97,8 +96,7 @@ class ClusterUp {
   std::vector<std::string> notes_;
   std::optional<Credentials> credentials_;
   std::shared_ptr<const net::ServerTls> tls_;
-  json::value qos_;
-  SteadyTime qosAt_{};
+  std::string hint_;
   bool ready_ = false;
   enum class Life { Running, Pausing, Paused, Resuming } life_ = Life::Running;
   std::optional<MergedKubeconfig> merged_;

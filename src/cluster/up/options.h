@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/screen/live/explain.h"
 #include "cluster/up/runtime_options.h"
 
 namespace koord::cluster {
@@ -33,6 +34,7 @@ struct UpOptions {
   bool quiet = false;
   bool demo = false;
   int verbosity = 0;
+  Explain explain = nullptr;  // for details on the screen; null = without
 };
 
 }  // namespace koord::cluster

@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "cluster/screen/text_table.h"
 #include "cluster/up/clusters.h"
 #include "cluster/up/control.h"
-#include "cluster/up/text_table.h"
 
 namespace koord::koordctl {
 

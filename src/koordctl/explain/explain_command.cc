@@ -36,9 +36,10 @@ namespace {
 
 // The flag has the program's name without "koord-".
 Result<std::string> urlOf(const std::string& component, const std::string& given,
-                          const KubeconfigChoice& choice) {
+                          const std::string& dataDir, const KubeconfigChoice& choice) {
   if (!given.empty()) return given.substr(0, given.find_last_not_of('/') + 1);
-  for (const auto& folder : dataDirsOf(choice)) {
+  const auto folders = dataDir.empty() ? dataDirsOf(choice) : std::vector{dataDir};
+  for (const auto& folder : folders) {
     for (const auto& name : {component + "-secure", component})
       if (const auto url = cluster::componentUrl(folder, name); !url.empty()) return url;
   }
@@ -106,10 +107,12 @@ Subject subjectOf(const ExplainOptions& options) {
 
 class Explainer {
  public:
-  Explainer(const ExplainOptions& options, EventLoop& loop)
+  Explainer(const ExplainOptions& options, Executor& executor)
       : choice_(chooseKubeconfig(options.kubeconfig)),
         options_(withNamespace(options, choice_)),
-        loop_(loop) {}
+        executor_(executor) {}
+
+  const std::string& note() const { return note_; }
 
   Task<Result<json::value>> run() {
     if (options_.about == ExplainOptions::About::Migration) {
@@ -148,7 +151,7 @@ class Explainer {
   Task<Result<json::value>> runMigration() {
     auto config = loadChoice(choice_);
     if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
-    kube::HttpApi api(http_, loop_, *std::move(config));
+    kube::HttpApi api(http_, executor_, *std::move(config));
     auto finding = findMigration(api);
     auto job = co_await finding;
     if (!job) co_return fail(explainFailure(choice_, std::move(job.error())));
@@ -234,8 +237,7 @@ class Explainer {
     auto resources = co_await askingManager;
     if (!resources) {
       if (!cpus) co_return fail(std::move(resources.error()));
-      std::fprintf(stderr, "koordctl: no batch and mid resources: %s\n",
-                   resources.error().message.c_str());
+      note_ = "no batch and mid resources: " + resources.error().message;
       co_return cpus;
     }
     if (!cpus) co_return resources;
@@ -246,7 +248,7 @@ class Explainer {
   }
 
   Task<Result<json::value>> queryManager(std::string subject) {
-    auto manager = urlOf("koord-manager", options_.manager, choice_);
+    auto manager = urlOf("koord-manager", options_.manager, options_.dataDir, choice_);
     if (!manager) co_return fail(std::move(manager.error()));
     net::HttpRequest request;
     request.url = fmt::format("{}/apis/v1/explain/{}", *manager, subject);
@@ -297,14 +299,14 @@ class Explainer {
 
   // Finds the address for authenticated clients and the scheduler's certificate, from its lease.
   Task<Result<>> findScheduler() {
-    auto url = urlOf("koord-scheduler", options_.scheduler, choice_);
+    auto url = urlOf("koord-scheduler", options_.scheduler, options_.dataDir, choice_);
     if (!url) co_return fail(std::move(url.error()));
     url_ = *std::move(url);
     if (!url_.starts_with("https://")) co_return Result<>{};
     auto config = loadChoice(choice_);
     if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
     asMyself_.emplace(http_, *config);
-    kube::HttpApi api(http_, loop_, *std::move(config));
+    kube::HttpApi api(http_, executor_, *std::move(config));
     const api::ObjectKey key{"koordinator-system", "koord-scheduler"};
     auto reading = kube::get<api::Lease>(api, key);
     auto lease = co_await reading;
@@ -331,7 +333,7 @@ class Explainer {
       request.tls = tls_;
       transport = &*asMyself_;
     }
-    auto fetching = transport->fetch(loop_, std::move(request));
+    auto fetching = transport->fetch(executor_, std::move(request));
     auto reply = co_await fetching;
     if (!reply) {
       Error error = std::move(reply.error()).within(target);
@@ -360,12 +362,11 @@ class Explainer {
     if (!pod) co_return fail(std::move(pod.error()).within(file));
     auto config = loadChoice(choice_);
     if (!config) {
-      std::fprintf(stderr,
-                   "koordctl: the changes by webhooks are unknown without an API server: %s\n",
-                   explainFailure(choice_, config.error()).message.c_str());
+      note_ = "the changes by webhooks are unknown without an API server: " +
+              explainFailure(choice_, config.error()).message;
       co_return pod;
     }
-    kube::HttpApi api(http_, loop_, *std::move(config));
+    kube::HttpApi api(http_, executor_, *std::move(config));
     auto request = kube::makeRequest(kube::Verb::Create, api::Pod::kType,
                                      {std::string(textAt(*pod, "metadata", "namespace")), ""});
     request.query["dryRun"] = "All";
@@ -379,7 +380,8 @@ class Explainer {
 
   const KubeconfigChoice choice_;
   const ExplainOptions options_;
-  EventLoop& loop_;
+  Executor& executor_;
+  std::string note_;          // about parts of the answer that are missing
   std::string url_;           // of the scheduler
   bool unknownPath_ = false;  // the last answer was 404 without a message
   net::HttpClient http_{{.userAgent = "koordctl"}};
@@ -416,6 +418,15 @@ std::string textOf(const ExplainOptions& options, const json::value& answer) {
 
 }  // namespace
 
+Task<Result<std::string>> explanationOf(ExplainOptions options, Executor* executor) {
+  Explainer explainer(options, *executor);
+  auto asking = explainer.run();
+  auto answer = co_await asking;
+  if (!answer) co_return fail(std::move(answer.error()));
+  const std::string note = explainer.note().empty() ? "" : "note: " + explainer.note() + "\n";
+  co_return note + textOf(options, *answer);
+}
+
 int runExplain(const ExplainOptions& options) {
   log::setup({.program = "koordctl"});
   EventLoop loop;
@@ -425,6 +436,7 @@ int runExplain(const ExplainOptions& options) {
     TaskGroup tasks;
     tasks.spawn(explain(&explainer, &result, &loop));
     loop.run();
+    if (!explainer.note().empty()) std::fprintf(stderr, "koordctl: %s\n", explainer.note().c_str());
   }
   if (!result) {
     std::fprintf(stderr, "koordctl: %s\n", result.error().message.c_str());

@@ -7,6 +7,10 @@
 
 #include <string>
 
+#include "base/executor.h"
+#include "base/result.h"
+#include "base/task.h"
+
 namespace koord::koordctl {
 
 struct ExplainOptions {
@@ -23,10 +27,14 @@ struct ExplainOptions {
   std::string
       scheduler;  // "https://127.0.0.1:10259"; "" = that of 'koordctl up' beside the kubeconfig
   std::string manager;     // the same for koord-manager's metrics
+  std::string dataDir;     // of the 'koordctl up' to ask; "" = that of the kubeconfig
   std::string kubeconfig;  // as of 'koordctl status'
   enum class Format { Text, Json, Yaml };
   Format format = Format::Text;
 };
+
+// The answer as text.
+Task<Result<std::string>> explanationOf(ExplainOptions options, Executor* executor);
 
 // The exit status; errors go to standard error.
 int runExplain(const ExplainOptions& options);

@@ -4,7 +4,7 @@
 #include <ranges>
 
 #include "base/utf8.h"
-#include "cluster/up/text_table.h"
+#include "cluster/screen/text_table.h"
 
 namespace koord::koordctl {
 

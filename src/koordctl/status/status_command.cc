@@ -3,9 +3,9 @@
 #include <cstdio>
 
 #include "base/event_loop.h"
+#include "cluster/screen/live/screen.h"
+#include "cluster/screen/overview.h"
 #include "cluster/up/components.h"
-#include "cluster/up/screen.h"
-#include "cluster/up/status_render.h"
 #include "koordctl/common/kubeconfig_choice.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
@@ -33,8 +33,8 @@ Task<Result<>> collect(kube::Api* api, WallTime now, cluster::ClusterStatus* sta
   auto metrics = co_await listingMetrics;
   // A cluster without Koordinator's CRDs still has nodes and pods.
   if (!metrics) status->notes.push_back("no NodeMetric: " + metrics.error().message);
-  cluster::StatusInput input{
-      shared(std::move(nodes->items)), shared(std::move(pods->items)), {}, {}, {}, now};
+  cluster::Objects input{
+      shared(std::move(nodes->items)), shared(std::move(pods->items)), {}, {}, {}, now, {}, {}};
   if (metrics) input.metrics = shared(std::move(metrics->items));
   auto listingJobs = kube::list<api::PodMigrationJob>(*api);
   auto jobs = co_await listingJobs;
@@ -114,8 +114,8 @@ int runStatus(const std::string& kubeconfig) {
     loop.run();
   }
   if (!result) return refuse(result.error());
-  for (const auto& line : cluster::renderStatus(status, cluster::terminalWidth(), 0))
-    std::puts(line.c_str());
+  for (const auto& line : cluster::overviewOf(status, cluster::terminalWidth(), 0))
+    std::puts(line.text.c_str());
   return 0;
 }
 

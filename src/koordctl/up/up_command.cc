@@ -5,6 +5,7 @@
 #include "cluster/up/up.h"
 #include "koordctl/common/cluster_names.h"
 #include "koordctl/common/runtime_flags.h"
+#include "koordctl/explain/screen_explain.h"
 
 namespace koord::koordctl {
 
@@ -95,6 +96,7 @@ void addUpCommand(flags::Commands& commands, UpFlags& flags, const std::string& 
                        : flags.hostNode == "off" ? HostNodeMode::Off
                                                  : HostNodeMode::Auto;
     options.authorize = flags.authorization != "AlwaysAllow";
+    options.explain = explainOnScreen;
     std::erase(options.components, "");
     std::erase(options.components, "none");
     return cluster::runUp(options, program);

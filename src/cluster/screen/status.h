@@ -1,6 +1,6 @@
 #pragma once
 
-// The state of a co-located cluster at a glance: plain data, computed from objects. status_render.h
+// The state of a co-located cluster at a glance: plain data, computed from objects. overview.h
 // formats it.
 
 #include <map>
@@ -9,13 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "api/config.h"
-#include "api/core.h"
-#include "api/migration.h"
-#include "api/slo.h"
 #include "base/executor.h"
 #include "base/json.h"
-#include "cluster/up/moves.h"
+#include "cluster/screen/moves.h"
+#include "cluster/screen/objects.h"
 
 namespace koord::cluster {
 
@@ -33,10 +30,14 @@ struct NodeLine {
   Amounts batch;           // batch-cpu, batch-memory in allocatable
   Amounts batchRequested;  // by the pods bound here
   std::optional<Amounts> used;
-  std::optional<Duration> age;  // of the usage data
-  Amounts beUsed;               // by running pods
-  int lsPods = 0;               // running pods that are not BE pods
+  std::optional<Duration> age;       // of the usage data
+  std::optional<WallTime> reported;  // when the usage data was written
+  std::optional<WallTime> created;
+  bool cordoned = false;
+  Amounts beUsed;  // by running pods
+  int lsPods = 0;  // running pods that are not BE pods
   int bePods = 0;
+  int pods = 0;  // that have not ended
 };
 
 // koordlet's actions on BE pods, from GET /apis/v1/qos.
@@ -65,19 +66,12 @@ struct ClusterStatus {
   std::string server;
   std::string kubeconfig;
   std::vector<std::string> notes;  // "the host node is left out: ..."
+  std::string hint;                // what the user may do next
   Duration uptime{};
 };
 
 // Sets nodes, pods, pending, batch and moves.
-struct StatusInput {
-  std::vector<std::shared_ptr<const api::Node>> nodes;
-  std::vector<std::shared_ptr<const api::Pod>> pods;
-  std::vector<std::shared_ptr<const api::NodeMetric>> metrics;
-  std::vector<std::shared_ptr<const api::PodMigrationJob>> migrations;
-  std::shared_ptr<const api::ConfigMap> sloConfig;  // slo-controller-config; may be null
-  WallTime now{};
-};
-void summarize(const StatusInput& input, ClusterStatus& status);
+void summarize(const Objects& input, ClusterStatus& status);
 
 // koordlet's /apis/v1/qos document as text.
 QosLine describeQos(const json::value& document);

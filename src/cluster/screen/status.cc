@@ -1,4 +1,4 @@
-#include "cluster/up/status.h"
+#include "cluster/screen/status.h"
 
 #include <fmt/format.h>
 
@@ -77,10 +77,13 @@ NodeLine lineOf(const api::Node& node) {
     if (condition.type == "Ready") line.ready = condition.status == "True";
   line.allocatable = amountsOf(node.status.allocatable);
   line.batch = batchOf(node.status.allocatable);
+  line.created = node.metadata.creationTimestamp;
+  line.cordoned = node.spec.unschedulable;
   return line;
 }
 
 void addPods(const std::vector<PodPtr>& pods, NodeLine& line) {
+  line.pods = static_cast<int>(pods.size());
   for (const auto& pod : pods) {
     add(line.batchRequested, {model::runningRequest(pod->spec, model::kBatchCpu).value(),
                               model::runningRequest(pod->spec, model::kBatchMemory).value()});
@@ -91,13 +94,14 @@ void addPods(const std::vector<PodPtr>& pods, NodeLine& line) {
 void addUsage(const api::NodeMetric& metric, const Running& running, WallTime now, NodeLine& line) {
   if (!metric.status.nodeMetric) return;
   line.used = amountsOf(metric.status.nodeMetric->nodeUsage.resources);
-  if (metric.status.updateTime) line.age = now - *metric.status.updateTime;
+  line.reported = metric.status.updateTime;
+  if (line.reported) line.age = now - *line.reported;
   for (const auto& info : metric.status.podsMetric)
     if (info.qos == "BE" && running.contains({info.namespace_, info.name}))
       add(line.beUsed, amountsOf(info.podUsage.resources));
 }
 
-void explainBatch(const StatusInput& input, const PodsOfNodes& pods, ClusterStatus& status) {
+void explainBatch(const Objects& input, const PodsOfNodes& pods, ClusterStatus& status) {
   if (!input.sloConfig) return;
   model::ColocationConfig config;
   config.update(input.sloConfig.get());
@@ -166,7 +170,7 @@ std::string ageText(Duration age) {
   return fmt::format("{}d", seconds / 86400);
 }
 
-void summarize(const StatusInput& input, ClusterStatus& status) {
+void summarize(const Objects& input, ClusterStatus& status) {
   PodsOfNodes onNodes;
   std::vector<PodPtr> waiting;
   Running running;

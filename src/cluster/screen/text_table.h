@@ -1,7 +1,7 @@
 #pragma once
 
 // Text for a screen of a given width: tables that drop their least important columns until they
-// fit, long words cut with an ellipsis, wrapped sentences. Widths count characters, not bytes.
+// fit, long words cut with an ellipsis, wrapped sentences. Widths are columns of a terminal.
 
 #include <string>
 #include <string_view>
@@ -31,10 +31,10 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// At most `width` characters; the last is … if text was cut; 0 = no limit.
+// At most `width` columns; the last character is … if text was cut; 0 = no limit.
 std::string ellipsized(std::string text, int width);
-// Lines of at most `width` characters, broken between words; all but the first begin with `indent`
-// spaces. 0 = one line.
+// Lines of at most `width` columns, broken between words, and within words that are longer than a
+// line; all but the first begin with `indent` spaces. 0 = one line.
 std::vector<std::string> wrapped(const std::string& text, int width, int indent);
 
 }  // namespace koord::cluster

@@ -1,9 +1,10 @@
-#include "cluster/up/text_table.h"
+#include "cluster/screen/text_table.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
-#include "base/utf8.h"
+#include "cluster/screen/columns.h"
 
 namespace koord::cluster {
 
@@ -13,8 +14,12 @@ constexpr std::size_t kGap = 2;
 constexpr std::size_t kMinElasticWidth = 20;  // elastic columns are cut to this before others go
 constexpr std::size_t kMinElastic = 6;        // and to this when none can be dropped
 
+std::size_t widthOf(std::string_view text) {
+  return static_cast<std::size_t>(columnsIn(text));
+}
+
 std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::size_t length = charactersIn(text);
+  const std::size_t length = widthOf(text);
   const std::string space(width > length ? width - length : 0, ' ');
   return right ? space + text : text + space;
 }
@@ -29,34 +34,39 @@ std::size_t totalOf(const std::vector<std::size_t>& columns,
 }  // namespace
 
 std::string ellipsized(std::string text, int width) {
-  if (width <= 0 || charactersIn(text) <= static_cast<std::size_t>(width)) return text;
-  std::size_t end = 0;
-  for (int left = width - 1; end < text.size(); ++end)
-    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && left-- == 0) break;
-  return text.substr(0, end) + "…";
+  if (width <= 0 || columnsIn(text) <= width) return text;
+  return std::string(fitting(text, width - 1)) + "…";
 }
 
 std::vector<std::string> wrapped(const std::string& text, int width, int indent) {
   if (width <= 0) return {text};
-  const auto limit = static_cast<std::size_t>(width);
   const std::string lead(static_cast<std::size_t>(std::min(indent, width / 2)), ' ');
   std::vector<std::string> lines;
   std::string line;
+  const auto full = [&](std::string next) {
+    lines.push_back(std::exchange(line, std::move(next)));
+  };
   for (std::size_t at = 0; at < text.size();) {
     // A word with the preceding spaces.
     const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
     const std::size_t end = std::min(text.find(' ', word), text.size());
-    std::string next = text.substr(at, end - at);
-    if (!line.empty() && charactersIn(line) + charactersIn(next) > limit) {
-      lines.push_back(std::move(line));
-      line = lead + text.substr(word, end - word);
+    const bool fits =
+        columnsIn(line) + columnsIn(std::string_view(text).substr(at, end - at)) <= width;
+    if (fits || line.empty()) {
+      line += text.substr(at, end - at);
     } else {
-      line += next;
+      full(lead + text.substr(word, end - word));
     }
     at = end;
+    // A word that is longer than a line.
+    while (columnsIn(line) > width) {
+      const std::size_t most = std::max<std::size_t>(fitting(line, width).size(), 1);
+      const std::string rest = line.substr(most);
+      line.resize(most);
+      full(lead + rest);
+    }
   }
   lines.push_back(std::move(line));
-  for (auto& one : lines) one = ellipsized(std::move(one), width);
   return lines;
 }
 
@@ -87,10 +97,10 @@ std::vector<std::size_t> TextTable::shown(int width, std::vector<std::size_t>& w
 
 std::vector<std::string> TextTable::lines(int width) const {
   std::vector<std::size_t> widths;
-  for (const auto& column : columns_) widths.push_back(charactersIn(column.title));
+  for (const auto& column : columns_) widths.push_back(widthOf(column.title));
   for (const auto& row : rows_)
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i)
-      widths[i] = std::max(widths[i], charactersIn(row[i]));
+      widths[i] = std::max(widths[i], widthOf(row[i]));
   const auto columns = shown(width, widths);
   const auto render = [&](const auto& cellOf) {
     std::string line;

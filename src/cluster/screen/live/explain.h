@@ -1,0 +1,26 @@
+#pragma once
+
+// How the screen asks koord-scheduler and koord-manager about an object. Commands of koordctl know
+// how; the screen, which lies below them, gets this function.
+
+#include <string>
+
+#include "base/executor.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "cluster/screen/row.h"
+
+namespace koord::cluster {
+
+struct Question {
+  Executor* executor = nullptr;
+  std::string kubeconfig;  // as for --kubeconfig
+  std::string dataDir;     // of the 'koordctl up' with the components; "" = unknown
+  std::string scheduler;   // addresses of components, where they are not known from there
+  std::string manager;
+  Subject subject;
+};
+// The text of `koordctl explain` about the subject, "" for kinds without one.
+using Explain = Task<Result<std::string>> (*)(Question question);
+
+}  // namespace koord::cluster

@@ -1,0 +1,36 @@
+#pragma once
+
+// The terminal by ncurses: shows grids, of which it sends only the differences, and reads keys. All
+// calls on one thread, that of the executor: a terminal that does not read stops this thread.
+
+#include <functional>
+#include <memory>
+
+#include "base/executor.h"
+#include "cluster/screen/grid.h"
+#include "cluster/screen/panes.h"
+
+namespace koord::cluster {
+
+class Terminal {
+ public:
+  // True if standard input and output are a terminal whose foreground is this process.
+  static bool usable();
+  // Characters beyond ASCII need a locale. Call it before other threads start.
+  static void prepareLocale();
+  // Takes over the terminal; nullptr if its type ($TERM) has no cursor. onKey is called on the
+  // executor.
+  static std::unique_ptr<Terminal> open(Executor& executor, std::function<void(const Key&)> onKey);
+
+  virtual ~Terminal() = default;  // restores the terminal
+  virtual int rows() const = 0;
+  virtual int columns() const = 0;
+  virtual void show(const Grid& grid) = 0;
+  // Draws all again, for what other programs have written.
+  virtual void redraw() = 0;
+};
+
+// Discards output that a terminal does not read, so that the thread above continues. Any thread.
+void discardOutput();
+
+}  // namespace koord::cluster

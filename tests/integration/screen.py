@@ -63,9 +63,10 @@ class Host:
 
 
 def event(name, message):
+    latest = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))  # stays the first of the list
     return json.dumps({"apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": "default"},
                        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}, "type": "Warning",
-                       "reason": "Odd", "message": message, "lastTimestamp": "2026-01-01T10:00:00Z"})
+                       "reason": "Odd", "message": message, "lastTimestamp": latest})
 
 
 def all_panes(pane):
@@ -73,7 +74,7 @@ def all_panes(pane):
     pane.press("1")
     pane.expect("API server")
     pane.press("2")
-    pane.expect("USED/CORES", "sim-0", "4/4")
+    pane.expect("USED/CORES", "sim-0", "sim-3")
     pane.press("3")
     pane.expect("CPU/REQUEST", "web-")
     pane.press("4")
@@ -102,27 +103,21 @@ def look_around(host, pane):
     pane.press("Enter")
     pane.expect("pod default/stuck", "Insufficient cpu", "0/4 nodes are available")
     pane.press("Escape", "Escape")
-    pane.until("all pods", lambda text: "web-" in text and "filter" not in text)
+    pane.until("all pods", lambda text: "web-" in text and 'filter "' not in text)
     pane.type("sss")
     pane.expect("CPU/REQUEST↓")
     pane.press("2")
     pane.expect("sim-0")
     pane.press("Down", "Enter")
-    pane.expect("node sim-1", "PODS")
-    pane.until("koord-manager's answer", lambda text: scroll_until(pane, "batch-cpu"))
+    pane.resize(100, 200)
+    pane.expect("node sim-1", "batch-cpu = ", "mid-memory = ", "PODS")  # koord-manager's answer
+    pane.resize(24, 80)
     pane.type("p")
     pane.expect("CPU/REQUEST", 'filter "sim-1"')
     pane.press("Escape", "6", "Enter")
     pane.expect("evil?]0;stolen??[2J")  # the whole message, harmless
     check(pane.shows("pane_title") != "stolen", "a message set the title of the terminal")
     pane.press("Escape")
-
-
-def scroll_until(pane, word):
-    if word in pane.text():
-        return True
-    pane.press("PageDown")
-    return False
 
 
 def screens(host):

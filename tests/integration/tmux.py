@@ -19,14 +19,15 @@ class Pane:
         self.folder = tempfile.mkdtemp(prefix="tmux-")
         self.rows, self.columns = rows, columns
         # The words in which a locale says UTF-8 must not matter.
-        environment = {**os.environ, **(environment or {}), "PS1": "ready> ", "LC_ALL": "C", "ENV": ""}
+        environment = {**os.environ, **(environment or {}), "LC_ALL": "C"}
         environment.pop("TMUX", None)
         self.environment = environment
-        self.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "sh -i")
+        self.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
+                  "exec env 'PS1=ready> ' bash --norc --noprofile -i")
         self.tmux("set-option", "-g", "status", "off")
         self.tmux("set-option", "-g", "remain-on-exit", "off")
         self.resize(rows, columns)
-        self.until("the prompt", lambda text: "ready> " in text)
+        self.until("the prompt", lambda text: "ready>" in text)
 
     def __enter__(self):
         return self

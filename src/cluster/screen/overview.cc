@@ -105,7 +105,8 @@ class Overview {
   void list(std::size_t count, std::size_t most, std::string_view missing, const Add& addRow) {
     const std::size_t shown = count <= most ? count : most - 1;
     for (std::size_t i = 0; i < shown; ++i) addRow(i);
-    if (shown < count) add(fmt::format("... and {} more {}", count - shown, missing), Style::Dim);
+    if (shown < count)
+      addWrapped(fmt::format("... and {} more {}", count - shown, missing), 4, Style::Dim);
   }
 
   void head() {

@@ -75,6 +75,12 @@ void Panes::sideways(int columns) {
       static_cast<std::size_t>(std::clamp(static_cast<int>(one->firstColumn) + columns, 1, last));
 }
 
+// Who sorts wants to see what comes first.
+void Panes::sortBy(List& list, int column, bool descending) {
+  list.rows.sortBy(column, descending);
+  moveTo(list, 0);
+}
+
 void Panes::sortNext(int step) {
   List* one = list();
   if (!one) return;
@@ -87,7 +93,7 @@ void Panes::sortNext(int step) {
                        columns[static_cast<std::size_t>(next)].title != "AGE" &&
                        columns[static_cast<std::size_t>(next)].title != "DATA" &&
                        columns[static_cast<std::size_t>(next)].title != "LAST";
-  one->rows.sortBy(next, amounts);
+  sortBy(*one, next, amounts);
   message_ = next < 0 ? "sorted as at first"
                       : fmt::format("sorted by {}; r reverses",
                                     columns[static_cast<std::size_t>(next)].title);
@@ -188,7 +194,7 @@ Wish Panes::command(char32_t character) {
       sortNext(character == 's' ? 1 : -1);
       return Wish::None;
     case 'r':
-      if (List* one = list()) one->rows.sortBy(one->rows.sortColumn(), !one->rows.isDescending());
+      if (List* one = list()) sortBy(*one, one->rows.sortColumn(), !one->rows.isDescending());
       return Wish::None;
     case 'p':
       return podsOfNode();

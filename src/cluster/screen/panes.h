@@ -89,6 +89,7 @@ class Panes {
   void moveTo(List& list, std::size_t row);
   void follow(List& list);
   void sideways(int columns);
+  void sortBy(List& list, int column, bool descending);
   void sortNext(int step);
   Wish podsOfNode();
 

@@ -54,7 +54,8 @@ void Panes::drawBar(Grid& grid) const {
   std::size_t ready = 0;
   for (const auto& node : status_.nodes) ready += node.ready ? 1 : 0;
   std::string summary = fmt::format("nodes {}/{} ready", ready, status_.nodes.size());
-  for (const auto& [phase, count] : status_.pods) summary += fmt::format("  {} {}", count, phase);
+  if (!status_.pods.empty()) summary += "  pods";
+  for (const auto& [phase, count] : status_.pods) summary += fmt::format(" {} {}", count, phase);
   summary += " ";
   const int start = columns_ - columnsIn(summary);
   if (start > column + 1) grid.put(0, start, summary, Style::Bar);

@@ -47,12 +47,13 @@ void Screen::ready() {
 }
 
 void Screen::start(Executor& executor, FeedOptions options) {
-  if (quiet_) return;
+  if (quiet_ || left_) return;
   feed_ = std::make_unique<Feed>(executor, std::move(options));
   feed_->start();
 }
 
 void Screen::leave() {
+  left_ = true;
   feed_.reset();
   for (const auto& line : std::exchange(problems_, {}))
     std::fprintf(stderr, "koordctl: %s\n", line.c_str());

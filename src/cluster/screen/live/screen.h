@@ -30,7 +30,7 @@ class Screen {
   void ready();
   // The problems so far.
   const std::vector<std::string>& problems() const { return problems_; }
-  // Nothing if quiet.
+  // Nothing if quiet, and after leave().
   void start(Executor& executor, FeedOptions options);
   // Switches back to lines, for the last messages. Not to be called by the feed's tasks.
   void leave();
@@ -39,6 +39,7 @@ class Screen {
   bool drawing() const { return feed_ && feed_->hasScreen(); }
 
   const bool quiet_;
+  bool left_ = false;
   std::vector<std::string> problems_;
   std::unique_ptr<Feed> feed_;
 };

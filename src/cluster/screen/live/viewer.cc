@@ -96,7 +96,10 @@ std::unique_ptr<Viewer> Viewer::open(Executor& executor, std::string quitQuestio
   auto viewer = std::unique_ptr<Viewer>(new Viewer());
   viewer->face_ = std::make_shared<Face>(executor, std::move(events), std::move(quitQuestion));
   bool opened = false;
-  viewer->thread_->runSync([&] { opened = viewer->face_->open(viewer->thread_->loop()); });
+  viewer->thread_->runSync([&] {
+    viewer->drawing_ = ::pthread_self();
+    opened = viewer->face_->open(viewer->thread_->loop());
+  });
   return opened ? std::move(viewer) : nullptr;
 }
 
@@ -109,7 +112,10 @@ Viewer::~Viewer() {
     done.set_value();
   });
   // The thread may be in the middle of a write.
-  while (closed.wait_for(kPatience) != std::future_status::ready) discardOutput();
+  const auto isClosed = [&] { return closed.wait_for(kPatience) == std::future_status::ready; };
+  if (isClosed()) return;
+  OutputRelease release;
+  while (!isClosed()) release.discard(drawing_);
 }
 
 void Viewer::show(Snapshot snapshot) {

@@ -3,6 +3,8 @@
 // The full screen: panes on the terminal, on a thread of its own. A terminal that is slow or does
 // not read delays neither the cluster nor other commands.
 
+#include <pthread.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -47,6 +49,7 @@ class Viewer {
 
   std::shared_ptr<std::atomic<int>> waiting_ = std::make_shared<std::atomic<int>>(0);
   std::unique_ptr<LoopThread> thread_;
+  pthread_t drawing_{};         // the same
   std::shared_ptr<Face> face_;  // used on the thread only
 };
 

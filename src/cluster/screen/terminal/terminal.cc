@@ -16,6 +16,7 @@
 #include <cstring>
 #include <optional>
 #include <semaphore>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,8 @@ constexpr wint_t kControlL = 0x0c;
 constexpr wint_t kControlH = 0x08;
 constexpr wint_t kEscape = 0x1b;
 constexpr wint_t kDelete = 0x7f;
+
+termios modes{};  // before the screen
 
 // Where the handler of SIGWINCH writes.
 std::atomic<int> resized{-1};
@@ -152,11 +155,12 @@ class CursesTerminal final : public Terminal {
     [[maybe_unused]] const auto put = ::write(wake_.to.get(), "w", 1);
     read_.release();
     input_.join();
-    ::sigaction(SIGWINCH, &before_, nullptr);
-    resized = -1;
     *alive_ = false;
     ::endwin();
     ::delscreen(screen_);
+    // At last, since OutputRelease needs the signal.
+    ::sigaction(SIGWINCH, &before_, nullptr);
+    resized = -1;
   }
 
   int rows() const override { return getmaxy(::stdscr); }
@@ -272,6 +276,7 @@ void Terminal::prepareLocale() {
 
 std::unique_ptr<Terminal> Terminal::open(Executor& executor,
                                          std::function<void(const Key&)> onKey) {
+  ::tcgetattr(STDIN_FILENO, &modes);
   SCREEN* screen = ::newterm(nullptr, stdout, stdin);
   if (!screen) return nullptr;
   const char* cursor = ::tigetstr("cup");
@@ -283,9 +288,30 @@ std::unique_ptr<Terminal> Terminal::open(Executor& executor,
   return std::make_unique<CursesTerminal>(executor, std::move(onKey), screen);
 }
 
-void discardOutput() {
+OutputRelease::OutputRelease() {
   ::tcflow(STDOUT_FILENO, TCOON);
-  ::tcflush(STDOUT_FILENO, TCOFLUSH);
+}
+
+void OutputRelease::discard(pthread_t thread) {
+  if (output_ < 0) {
+    const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    output_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (!null || output_ < 0 || ::dup2(null.get(), STDOUT_FILENO) < 0) return;
+  }
+  // The kernel starts the interrupted write again, with what standard output is now.
+  ::pthread_kill(thread, SIGWINCH);
+}
+
+OutputRelease::~OutputRelease() {
+  if (output_ < 0) return;
+  ::dup2(output_, STDOUT_FILENO);
+  ::close(output_);
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &modes);
+  // If it reads again some day: the cursor, and the normal screen.
+  const Fd terminal(::open("/dev/tty", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  const std::string_view end = "\x1b[?25h\x1b[?1049l";
+  if (terminal) [[maybe_unused]]
+    const auto put = ::write(terminal.get(), end.data(), end.size());
 }
 
 }  // namespace koord::cluster

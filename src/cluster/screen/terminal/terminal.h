@@ -3,6 +3,8 @@
 // The terminal by ncurses: shows grids, of which it sends only the differences, and reads keys. All
 // calls on one thread, that of the executor: a terminal that does not read stops this thread.
 
+#include <pthread.h>
+
 #include <functional>
 #include <memory>
 
@@ -30,7 +32,21 @@ class Terminal {
   virtual void redraw() = 0;
 };
 
-// Discards output that a terminal does not read, so that the thread above continues. Any thread.
-void discardOutput();
+// Ends the wait of the thread above for a terminal that does not read. For another thread, in this
+// order: the constructor lets a terminal continue that was stopped (Ctrl-S); discard() sends all
+// output of that thread to /dev/null; the destructor, when the Terminal is gone, makes standard
+// output and the terminal's modes what they were.
+class OutputRelease {
+ public:
+  OutputRelease();
+  ~OutputRelease();
+  OutputRelease(const OutputRelease&) = delete;
+  OutputRelease& operator=(const OutputRelease&) = delete;
+
+  void discard(pthread_t thread);
+
+ private:
+  int output_ = -1;  // a copy of standard output
+};
 
 }  // namespace koord::cluster

@@ -1,5 +1,6 @@
 #include "cluster/screen/live/screen.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,8 +11,17 @@
 namespace koord::cluster {
 
 namespace {
+
 constexpr std::size_t kMostProblems = 5;  // on the screen; the log has all
+constexpr int kPatienceMs = 200;
+
+// Drops the line if the reader does not read: the cluster must not wait for it.
+void writeLine(const std::string& line) {
+  pollfd output{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&output, 1, kPatienceMs) == 1) std::fprintf(stderr, "%s\n", line.c_str());
 }
+
+}  // namespace
 
 int terminalWidth() {
   winsize size{};
@@ -28,12 +38,12 @@ Screen::~Screen() {
 
 void Screen::progress(const std::string& line) {
   if (quiet_ || drawing()) return;
-  std::fprintf(stderr, "%s\n", line.c_str());
+  writeLine(line);
 }
 
 void Screen::problem(const std::string& line) {
   if (!drawing()) {
-    std::fprintf(stderr, "koordctl: %s\n", line.c_str());
+    writeLine("koordctl: " + line);
     return;
   }
   if (problems_.size() >= kMostProblems) problems_.erase(problems_.begin());
@@ -55,8 +65,7 @@ void Screen::start(Executor& executor, FeedOptions options) {
 void Screen::leave() {
   left_ = true;
   feed_.reset();
-  for (const auto& line : std::exchange(problems_, {}))
-    std::fprintf(stderr, "koordctl: %s\n", line.c_str());
+  for (const auto& line : std::exchange(problems_, {})) writeLine("koordctl: " + line);
 }
 
 }  // namespace koord::cluster

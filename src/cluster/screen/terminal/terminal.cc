@@ -307,11 +307,11 @@ OutputRelease::~OutputRelease() {
   ::dup2(output_, STDOUT_FILENO);
   ::close(output_);
   ::tcsetattr(STDIN_FILENO, TCSANOW, &modes);
-  // If it reads again some day: the cursor, and the normal screen.
-  const Fd terminal(::open("/dev/tty", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  // If it reads again some day: the cursor, and the normal screen, instead of what waits for it.
+  ::tcflush(STDOUT_FILENO, TCOFLUSH);
+  const Fd terminal(::open("/proc/self/fd/0", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   const std::string_view end = "\x1b[?25h\x1b[?1049l";
-  if (terminal) [[maybe_unused]]
-    const auto put = ::write(terminal.get(), end.data(), end.size());
+  [[maybe_unused]] const auto put = ::write(terminal.get(), end.data(), end.size());
 }
 
 }  // namespace koord::cluster

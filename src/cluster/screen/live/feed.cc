@@ -1,5 +1,8 @@
 #include "cluster/screen/live/feed.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "base/utf8.h"
@@ -135,6 +138,9 @@ void Feed::print(const Snapshot& snapshot) {
   summarize(snapshot.objects, status);
   std::string line = statusLine(status);
   if (line == lastLine_) return;
+  // The cluster does not wait for a reader that does not read.
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&output, 1, 0) != 1) return;
   lastShown_ = executor_.steadyNow();
   lastLine_ = std::move(line);
   std::puts(lastLine_.c_str());

@@ -127,10 +127,10 @@ class CursesTerminal final : public Terminal {
     ::keypad(::stdscr, TRUE);
     ::nodelay(::stdscr, TRUE);
     ::curs_set(0);
-    // Ctrl-Z would stop the cluster.
+    // Ctrl-Z would stop the cluster, and Ctrl-\ would leave the terminal as it is.
     termios mode{};
     if (::tcgetattr(STDIN_FILENO, &mode) == 0) {
-      mode.c_cc[VSUSP] = _POSIX_VDISABLE;
+      mode.c_cc[VSUSP] = mode.c_cc[VQUIT] = _POSIX_VDISABLE;
       ::tcsetattr(STDIN_FILENO, TCSANOW, &mode);
       ::def_prog_mode();
     }

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 
-from waiting import check, wait_until
+from waiting import Failure, check, wait_until
 
 
 def available():
@@ -27,9 +27,13 @@ class Pane:
         self.tmux("set-option", "-g", "status", "off")
         self.tmux("set-option", "-g", "remain-on-exit", "off")
         self.resize(rows, columns)
-        self.until("the prompt", lambda text: "ready>" in text)
 
     def __enter__(self):
+        try:
+            self.until("the prompt", lambda text: "ready>" in text)
+        except Failure:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):

@@ -127,6 +127,7 @@ class CursesTerminal final : public Terminal {
     ::keypad(::stdscr, TRUE);
     ::nodelay(::stdscr, TRUE);
     ::curs_set(0);
+    ::typeahead(-1);  // show each grid at once, also if more keys wait
     // Ctrl-Z would stop the cluster, and Ctrl-\ would leave the terminal as it is.
     termios mode{};
     if (::tcgetattr(STDIN_FILENO, &mode) == 0) {

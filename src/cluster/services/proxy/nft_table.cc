@@ -1,13 +1,16 @@
 #include "cluster/services/proxy/nft_table.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
-#include <nftables/libnftables.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "base/fd.h"
 #include "base/file.h"
@@ -42,27 +45,63 @@ std::string trimmed(const char* text) {
 
 }  // namespace
 
+// As in the manual page libnftables(3).
+struct NftTable::Library {
+  void* handle = nullptr;
+  void* context = nullptr;
+  void* (*make)(std::uint32_t flags) = nullptr;
+  void (*destroy)(void* context) = nullptr;
+  int (*keepOutput)(void* context) = nullptr;
+  int (*keepErrors)(void* context) = nullptr;
+  const char* (*output)(void* context) = nullptr;
+  const char* (*errors)(void* context) = nullptr;
+  int (*run)(void* context, const char* commands) = nullptr;
+
+  ~Library() {
+    if (context) destroy(context);
+    if (handle) ::dlclose(handle);
+  }
+
+  template <class Function>
+  bool find(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(::dlsym(handle, name));
+    return function != nullptr;
+  }
+  bool load() {
+    return find(make, "nft_ctx_new") && find(destroy, "nft_ctx_free") &&
+           find(keepOutput, "nft_ctx_buffer_output") && find(keepErrors, "nft_ctx_buffer_error") &&
+           find(output, "nft_ctx_get_output_buffer") && find(errors, "nft_ctx_get_error_buffer") &&
+           find(run, "nft_run_cmd_from_buffer");
+  }
+};
+
+NftTable::NftTable(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+NftTable::~NftTable() = default;
+
 Result<std::unique_ptr<NftTable>> NftTable::open() {
+  auto library = std::make_unique<Library>();
+  library->handle = ::dlopen("libnftables.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library->handle || !library->load()) {
+    const char* why = ::dlerror();
+    return fail(ErrorCode::NotFound,
+                fmt::format("{}; install the package libnftables1 (or nftables)",
+                            why ? why : "libnftables.so.1 lacks a function"));
+  }
   // libnftables ends the process when it cannot open its socket.
   const Fd trial(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
   if (!trial) return fail(errnoError("nftables: open a netlink socket", errno));
-  nft_ctx* context = ::nft_ctx_new(NFT_CTX_DEFAULT);
-  if (!context) return fail(ErrorCode::Unavailable, "nftables: out of memory");
-  auto table = std::unique_ptr<NftTable>(new NftTable(context));
-  ::nft_ctx_buffer_error(context);
-  ::nft_ctx_buffer_output(context);
+  library->context = library->make(0);
+  if (!library->context) return fail(ErrorCode::Unavailable, "nftables: out of memory");
+  library->keepErrors(library->context);
+  library->keepOutput(library->context);
   closeNetfilterSocketsOnExec();
-  return table;
-}
-
-NftTable::~NftTable() {
-  ::nft_ctx_free(context_);
+  return std::unique_ptr<NftTable>(new NftTable(std::move(library)));
 }
 
 Result<> NftTable::run(const std::string& commands) {
-  const int status = ::nft_run_cmd_from_buffer(context_, commands.c_str());
-  const std::string said = trimmed(::nft_ctx_get_error_buffer(context_));
-  ::nft_ctx_get_output_buffer(context_);
+  const int status = library_->run(library_->context, commands.c_str());
+  const std::string said = trimmed(library_->errors(library_->context));
+  library_->output(library_->context);  // begins a new buffer
   if (status == 0) return {};
   return fail(ErrorCode::Internal, "nftables: " + said.substr(0, said.find('\n')));
 }

@@ -2,19 +2,21 @@
 
 // A table of nftables that lives as long as this object: the kernel removes it when its socket is
 // closed, also by kill -9. Other programs cannot change it. Blocking; not thread-safe.
+//
+// The commands are run by the host's libnftables, which is opened when it is needed: its licence
+// (GPL-2.0) does not allow programs under this project's licence to be distributed linked with it.
 
 #include <memory>
 #include <string>
 
 #include "base/result.h"
 
-struct nft_ctx;
-
 namespace koord::cluster::services {
 
 class NftTable {
  public:
-  // Fails without nftables in the kernel, and without the capability NET_ADMIN.
+  // Fails without libnftables.so.1 on the host, without nftables in the kernel, and without the
+  // capability NET_ADMIN.
   static Result<std::unique_ptr<NftTable>> open();
   ~NftTable();
   NftTable(const NftTable&) = delete;
@@ -24,8 +26,9 @@ class NftTable {
   Result<> run(const std::string& commands);
 
  private:
-  explicit NftTable(nft_ctx* context) : context_(context) {}
-  nft_ctx* context_;
+  struct Library;  // the functions of libnftables, and its context
+  explicit NftTable(std::unique_ptr<Library> library);
+  std::unique_ptr<Library> library_;
 };
 
 }  // namespace koord::cluster::services

@@ -12,6 +12,10 @@ namespace koord::scheduler {
 class RunningScheduler : public kube::Running {
  public:
   virtual Scheduler& scheduler() = 0;
+  // As a request to the HTTP endpoints that a guard has admitted.
+  virtual void handle(net::ServerRequest request, std::shared_ptr<net::Responder> to) = 0;
+  // Those of the current recording.
+  virtual const InstanceSettings& settings() const = 0;
 };
 
 // The registry has the plugins that a configuration may name.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/quantity.h"
 #include "base/virtual_loop.h"
 #include "scheduler/plugins/registry.h"
 
@@ -10,6 +11,7 @@ namespace koord::scheduler {
 
 namespace {
 
+constexpr std::int64_t kMinRecordSize = 1 << 20;
 constexpr const char* kDeclaredFeatures = "NodeDeclaredFeatures";  // a gate and a plugin
 
 // Flags of kube-scheduler and koord-scheduler that have no effect here, accepted so that existing
@@ -74,6 +76,21 @@ void addDebugging(flags::FlagSet& set, Flags& flags) {
   set.integer("debug-diagnosis-queue-size", flags.debug.diagnosisQueue,
               "Number of documents that wait to be written; further ones are dropped")
       .within(0, 1'000'000);
+}
+
+void addRecording(flags::FlagSet& set, Flags& flags) {
+  set.group("Recording");
+  set.text("record", flags.recording.file,
+           "File that keeps what the scheduler receives and decides, for 'koordctl replay'; with "
+           "FILE.old and FILE.next");
+  set.text("record-size", flags.recordSize, "Bytes of these files together")
+      .check([&flags]() -> Result<> {
+        const auto size = Quantity::parse(flags.recordSize);
+        if (!size || *size < Quantity::of(kMinRecordSize))
+          return fail(ErrorCode::Invalid, "must be a quantity of bytes, at least 1Mi");
+        flags.recording.limit = static_cast<std::uint64_t>(size->value());
+        return {};
+      });
 }
 
 void addAuditor(flags::FlagSet& set, AuditOptions& audit) {
@@ -142,6 +159,7 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   kube::addAccessFlags(set, flags.secure);
   kube::addElectionFlags(set, flags.election, "Schedule");
   addDebugging(set, flags);
+  addRecording(set, flags);
   addAuditor(set, flags.audit);
   for (const auto& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
 }

@@ -11,6 +11,7 @@
 #include "net/http_server.h"
 #include "net/serving.h"
 #include "scheduler/app/feature_gates.h"
+#include "scheduler/app/recording_ring.h"
 #include "scheduler/app/sync_barrier.h"
 #include "scheduler/auditor/audit_options.h"
 #include "scheduler/core/scheduler.h"
@@ -41,6 +42,8 @@ struct Flags {
   SyncBarrierOptions barrier;  // enabled by its gate
   kube::ElectionConfig election = defaultElection();
   bool showPlugins = false;
+  RecordingOptions recording;
+  std::string recordSize = "256Mi";
 };
 
 // Fills `flags` and `component` when the line is parsed.

@@ -302,7 +302,7 @@ void Scheduler::handleBindingSuccess(Attempt& attempt) {
   event(*attempt.profile, pod, "Normal", "Scheduled", "Binding", decision.message);
   log::v(2, "bound pod {} to {} ({} of {} nodes feasible)", pod->key(), attempt.nodeName,
          attempt.feasible, attempt.evaluated);
-  decisions_.record(pod->key(), std::move(decision));
+  recordDecision(*pod, std::move(decision));
   attempt.timer.point("PostBind", [&] {
     for (const auto& plugin : attempt.profile->profile().postBind)
       guarded(observer_, plugin.name, "PostBind",

@@ -74,7 +74,7 @@ void Scheduler::handleSchedulingFailure(Attempt& attempt, const Status& status,
   decision.feasibleNodes = attempt.feasible;
   decision.duration = took;
   if (diagnosis) decision.rejections = diagnosis->entries();
-  decisions_.record(tried->key(), std::move(decision));
+  recordDecision(*tried, std::move(decision));
   if (rejected) {
     log::v(3, "unable to schedule pod {}: {}", tried->key(), message);
   } else {
@@ -108,6 +108,12 @@ void Scheduler::handleSchedulingFailure(Attempt& attempt, const Status& status,
   FailureReport report{rejected ? "Unschedulable" : "SchedulerError", message, {}};
   if (nomination.override) report.nominatedNode = nomination.node;
   reports_.spawn(shared_.kindOf(*info).report(info, std::move(report)));
+}
+
+void Scheduler::recordDecision(const PodInfo& pod, Decision decision) {
+  const std::string key = pod.key();
+  if (hooks_.decided) hooks_.decided(key, decision);
+  decisions_.record(key, std::move(decision));
 }
 
 void Scheduler::event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,

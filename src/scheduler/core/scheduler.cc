@@ -153,6 +153,7 @@ std::unique_ptr<Attempt> Scheduler::beginAttempt(QueuedPod pod) {
     attempt->sample = attempts_++ % kSampleEvery == 0;
     monitor_.begin(attempt->watch, attempt->pod.info, found->first);
     attempt->timer = AttemptTimer(observer_, executor_, found->first, attempt->sample);
+    if (hooks_.attempting) hooks_.attempting(*attempt->pod.info, attempt->pod.attempts);
     if (shared_.audit) shared_.audit->attempted(*attempt->pod.info);
     return attempt;
   }

@@ -106,6 +106,12 @@ class Scheduler {
     int diagnosisQueue = 1000;     // maximum number of waiting documents; more are dropped
   };
   Debug& debug() { return debug_; }
+  // For recordings. They must not change anything.
+  struct Hooks {
+    std::function<void(const PodInfo& pod, int attempt)> attempting;  // before the search
+    std::function<void(const std::string& pod, const Decision& decision)> decided;
+  };
+  Hooks& hooks() { return hooks_; }
   const SchedulerConfiguration& configuration() const { return options_.configuration; }
   // The age of the oldest attempt of each profile.
   std::map<std::string, Duration> oldestAttempts() const { return monitor_.oldest(); }
@@ -227,6 +233,7 @@ class Scheduler {
   // resources are free.
   void handlePlacementFailure(Attempt& attempt, const Status& status);
   bool groupIsNominated(const Attempt& attempt) const;
+  void recordDecision(const PodInfo& pod, Decision decision);
   // A plugin rejected the pod on its node, or with its group. nodes: the number of nodes in the
   // message.
   void handleRejection(Attempt& attempt, const Status& status, const Nomination& nomination,
@@ -277,6 +284,7 @@ class Scheduler {
   AttemptMonitor monitor_;
   DecisionLog decisions_;
   Debug debug_;
+  Hooks hooks_;
   int diagnosesWaiting_ = 0;
   bool running_ = false;
   std::uint64_t attempts_ = 0;

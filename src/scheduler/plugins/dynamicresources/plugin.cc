@@ -297,11 +297,12 @@ bool DynamicResources::usableOn(const ClassClaims::Allocated& allocated, const a
          allocated.where->matches(node.metadata.labels, node.metadata.name).value_or(false);
 }
 
-// A search may take this long on one node. Measured by the real clock, because it is about work.
+// A search may take this long on one node.
 std::function<bool()> DynamicResources::deadline() const {
   if (args_.filterTimeout == Duration::zero()) return {};
-  const auto until = std::chrono::steady_clock::now() + args_.filterTimeout;
-  return [until] { return std::chrono::steady_clock::now() >= until; };
+  const Executor& clock = handle_.executor();  // a recording needs its readings
+  const SteadyTime until = clock.steadyNow() + args_.filterTimeout;
+  return [&clock, until] { return clock.steadyNow() >= until; };
 }
 
 bool DynamicResources::fitsWithoutOthers(const dra::Plan& plan, NodeId node) const {

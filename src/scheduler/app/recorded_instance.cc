@@ -1,0 +1,164 @@
+#include "scheduler/app/recorded_instance.h"
+
+#include "base/virtual_loop.h"
+
+namespace koord::scheduler {
+
+using recording::Item;
+
+namespace {
+
+// Requests that may change what the scheduler does next: searches draw random numbers, and flags
+// turn work on.
+bool isInput(const net::ServerRequest& request) {
+  return request.target.starts_with("/debug/flags/") ||
+         (request.tls && request.target.starts_with("/apis/"));
+}
+
+class NoResponder final : public net::Responder {
+ public:
+  void respond(int /*status*/, net::Headers /*headers*/, Bytes /*body*/) override {}
+  void begin(int /*status*/, net::Headers /*headers*/) override {}
+  void write(Bytes /*chunk*/) override {}
+  void end() override {}
+  std::size_t queuedBytes() const override { return 0; }
+  void abort() override {}
+  void onClosed(Callback /*fn*/) override {}
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RecordedInstance>> RecordedInstance::create(
+    InstanceSettings settings, const Registry& registry, InstanceSurroundings surroundings,
+    recording::Writer* writer) {
+  std::unique_ptr<RecordedInstance> self(new RecordedInstance());
+  if (!writer) {
+    auto instance = Instance::create(std::move(settings), registry, std::move(surroundings));
+    if (!instance) return fail(std::move(instance.error()));
+    self->instance_ = *std::move(instance);
+    return self;
+  }
+  self->recorder_ = std::make_unique<recording::Recorder>(surroundings.executor, *writer);
+  recording::Recorder& recorder = *self->recorder_;
+  self->api_ = std::make_unique<recording::RecordingApi>(recorder, surroundings.api);
+  if (surroundings.http)
+    self->http_ = std::make_unique<recording::RecordingTransport>(recorder, *surroundings.http);
+  InstanceSurroundings recorded{recorder,
+                                *self->api_,
+                                self->http_.get(),
+                                surroundings.serving,
+                                surroundings.metrics,
+                                std::move(surroundings.auditor),
+                                std::move(surroundings.service)};
+  Result<std::unique_ptr<Instance>> instance;
+  self->input(Item::Begin, {}, [&] {
+    instance = Instance::create(std::move(settings), registry, std::move(recorded));
+  });
+  if (!instance) return fail(std::move(instance.error()));
+  self->instance_ = *std::move(instance);
+  self->instance_->scheduler().hooks().decided = [&recorder](const std::string& pod,
+                                                             const Decision& decision) {
+    recorder.output(Item::Decision, 0, encodeDecision(textOf(pod, decision)));
+  };
+  return self;
+}
+
+template <class Fn>
+void RecordedInstance::input(Item item, std::string_view bytes, Fn&& fn) {
+  if (!recorder_) return fn();
+  recorder_->input(item, bytes, fn);
+}
+
+void RecordedInstance::start() {
+  input(Item::Start, {}, [this] { instance_->start(); });
+}
+
+void RecordedInstance::lead() {
+  input(Item::Lead, {}, [this] { instance_->lead(); });
+}
+
+void RecordedInstance::stop() {
+  input(Item::Stop, {}, [this] { instance_->stop(); });
+}
+
+void RecordedInstance::handle(net::ServerRequest request, std::shared_ptr<net::Responder> to) {
+  if (!recorder_ || !isInput(request)) return instance_->handle(std::move(request), std::move(to));
+  std::string bytes;
+  recording::putText(bytes, request.method);
+  recording::putText(bytes, request.target);
+  recording::putText(bytes, request.body);
+  input(Item::Http, bytes, [&] { instance_->handle(std::move(request), std::move(to)); });
+}
+
+struct ReplayedInstance::Idle {
+  VirtualLoop loop;
+  Metrics metrics;
+};
+
+ReplayedInstance::ReplayedInstance(recording::Source& source, InstanceSettings settings,
+                                   const Registry& registry, Hooks hooks)
+    : settings_(std::move(settings)),
+      registry_(registry),
+      hooks_(std::move(hooks)),
+      replayer_(source, inputs()),
+      api_(replayer_),
+      http_(replayer_),
+      idle_(std::make_unique<Idle>()) {}
+
+ReplayedInstance::~ReplayedInstance() = default;
+
+Result<recording::Replayer::Outcome> ReplayedInstance::run() {
+  auto outcome = replayer_.run();
+  if (!problem_.empty()) return fail(ErrorCode::Invalid, problem_);
+  return outcome;
+}
+
+recording::Inputs ReplayedInstance::inputs() {
+  const auto onInstance = [this](auto fn) {
+    return [this, fn] {
+      if (instance_) fn(*instance_);
+    };
+  };
+  return {.begin = [this] { begin(); },
+          .start = onInstance([](Instance& instance) { instance.start(); }),
+          .lead = onInstance([](Instance& instance) { instance.lead(); }),
+          .stop = onInstance([](Instance& instance) { instance.stop(); }),
+          .http =
+              [this](std::string_view method, std::string_view target, std::string_view body) {
+                if (!instance_) return;
+                net::ServerRequest request;
+                request.method = method;
+                request.target = target;
+                request.body = body;
+                request.tls = true;
+                instance_->handle(std::move(request), std::make_shared<NoResponder>());
+              }};
+}
+
+void ReplayedInstance::begin() {
+  if (instance_) return replayer_.stop();
+  const bool extended = !settings_.scheduler.configuration.extenders.empty();
+  ServiceState service;
+  service.unhealthy = [] { return std::string(); };
+  service.stopping = [] { return false; };
+  service.clientMetrics = [] { return std::string(); };
+  kube::Api& api = hooks_.wrapApi ? hooks_.wrapApi(api_, replayer_) : api_;
+  auto instance = Instance::create(settings_, registry_,
+                                   {replayer_, api, extended ? &http_ : nullptr, idle_->loop,
+                                    idle_->metrics, nullptr, std::move(service)});
+  if (!instance) {
+    problem_ = instance.error().message;
+    return replayer_.stop();
+  }
+  instance_ = *std::move(instance);
+  auto& hooks = instance_->scheduler().hooks();
+  hooks.decided = [this](const std::string& pod, const Decision& decision) {
+    if (hooks_.decided) hooks_.decided(*instance_, pod, decision);
+    replayer_.output(Item::Decision, 0, encodeDecision(textOf(pod, decision)));
+  };
+  hooks.attempting = [this](const PodInfo& pod, int attempt) {
+    if (hooks_.attempting) hooks_.attempting(*instance_, pod, attempt);
+  };
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,212 @@
+#include "scheduler/app/recording_ring.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/log.h"
+#include "scheduler/app/recording_header.h"
+
+namespace koord::scheduler {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// What was not written when the process is killed is lost.
+constexpr Duration kFlushPeriod = 1s;
+constexpr Duration kDrainPeriod = 20ms;
+// A take-over waits so long for a moment without running bindings, and then so long for those that
+// run. Gangs may wait for members for longer; they are placed again.
+constexpr Duration kQuietPatience = 60s;
+constexpr Duration kDrainPatience = 5s;
+
+std::string oldOf(const std::string& file) {
+  return file + ".old";
+}
+std::string nextOf(const std::string& file) {
+  return file + ".next";
+}
+
+void renameFile(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT)
+    log::error("{}", errnoError("rename " + from + " to " + to, errno).message);
+}
+
+}  // namespace
+
+RecordingRing::RecordingRing(RecordingOptions options, InstanceSettings settings,
+                             std::string version, const Registry& registry, Executor& executor,
+                             Random random, Surroundings surroundings)
+    : options_(std::move(options)),
+      settings_(std::move(settings)),
+      version_(std::move(version)),
+      registry_(registry),
+      executor_(executor),
+      random_(random),
+      surroundings_(std::move(surroundings)) {}
+
+RecordingRing::~RecordingRing() {
+  executor_.cancel(timer_);
+  current_.recorded.reset();
+  if (current_.writer) current_.writer->end(stopping_ ? "koord-scheduler was stopped" : "");
+}
+
+Result<std::unique_ptr<RecordingRing>> RecordingRing::create(
+    RecordingOptions options, InstanceSettings settings, std::string version,
+    const Registry& registry, Executor& executor, Random random, Surroundings surroundings) {
+  std::unique_ptr<RecordingRing> ring(new RecordingRing(std::move(options), std::move(settings),
+                                                        std::move(version), registry, executor,
+                                                        random, std::move(surroundings)));
+  const std::string& file = ring->options_.file;
+  if (!file.empty()) {
+    renameFile(file, oldOf(file));
+    std::remove(nextOf(file).c_str());
+  }
+  auto segment = ring->makeSegment(file);
+  if (!segment) return fail(std::move(segment.error()));
+  ring->current_ = *std::move(segment);
+  if (!file.empty()) ring->watch();
+  return ring;
+}
+
+Result<RecordingRing::Segment> RecordingRing::makeSegment(const std::string& file) {
+  Segment segment;
+  if (!file.empty()) {
+    auto writer = recording::FileWriter::create(file, recordingHeader(settings_, version_));
+    if (!writer) return fail(std::move(writer.error()).within("--record"));
+    segment.writer = *std::move(writer);
+  }
+  recording::Writer* writer = options_.writer;
+  if (segment.writer) writer = segment.writer.get();
+  auto recorded = RecordedInstance::create(settings_, registry_, surroundings_(), writer);
+  if (!recorded) return fail(std::move(recorded.error()));
+  segment.recorded = *std::move(recorded);
+  return segment;
+}
+
+void RecordingRing::start() {
+  started_ = true;
+  current_.recorded->start();
+  if (next_) next_->recorded->start();
+}
+
+void RecordingRing::lead() {
+  leading_ = true;
+  current_.recorded->lead();
+}
+
+void RecordingRing::stop() {
+  stopping_ = true;
+  current_.recorded->stop();
+}
+
+void RecordingRing::handle(net::ServerRequest request, std::shared_ptr<net::Responder> to) {
+  current_.recorded->handle(std::move(request), std::move(to));
+}
+
+void RecordingRing::watch() {
+  const bool soon = phase_ == Phase::Draining;
+  timer_ = executor_.runAfter(soon ? kDrainPeriod : kFlushPeriod, [this] {
+    check();
+    watch();
+  });
+}
+
+void RecordingRing::check() {
+  checkFile(current_);
+  if (next_) checkFile(*next_);
+  if (stopping_) return;
+  if (phase_ != Phase::Recording) return advance();
+  const bool grown = current_.writer && current_.state > 0 && !current_.reported &&
+                     current_.writer->size() >= threshold();
+  if (grown) beginNext();
+}
+
+void RecordingRing::checkFile(Segment& segment) {
+  if (!segment.writer || segment.reported) return;
+  segment.writer->flush();
+  noteState(segment);
+  std::string problem = segment.writer->failure();
+  const std::uint64_t others = &segment == &current_ ? 0 : current_.writer->size();
+  if (problem.empty() && segment.writer->size() + others > options_.limit)
+    problem = fmt::format(
+        "{}: the limit of --record-size is reached; the state of the cluster takes {} KiB, and a "
+        "ring needs at least four times as much",
+        options_.file, segment.state >> 10);
+  if (problem.empty()) return;
+  segment.reported = true;
+  log::error("the recording ends: {}", problem);
+  segment.writer->end(problem);
+}
+
+void RecordingRing::noteState(Segment& segment) const {
+  if (segment.state == 0 && segment.recorded->instance().synced())
+    segment.state = segment.writer->size();
+}
+
+std::uint64_t RecordingRing::threshold() const {
+  const std::uint64_t smallest = options_.segment > 0 ? options_.segment : options_.limit / 4;
+  return std::max(smallest, 2 * current_.state);
+}
+
+void RecordingRing::beginNext() {
+  std::remove(oldOf(options_.file).c_str());
+  settings_.scheduler.seed = random_.next();
+  settings_.seed = random_.next();
+  auto segment = makeSegment(nextOf(options_.file));
+  if (!segment) {
+    log::error("the recording ends: {}", segment.error().message);
+    current_.reported = true;
+    return current_.writer->end(segment.error().message);
+  }
+  next_ = std::make_unique<Segment>(*std::move(segment));
+  phase_ = Phase::Reading;
+  phaseSince_ = executor_.steadyNow();
+  if (started_) next_->recorded->start();
+}
+
+void RecordingRing::advance() {
+  const Duration since = executor_.steadyNow() - phaseSince_;
+  Scheduler& scheduler = current_.recorded->instance().scheduler();
+  if (phase_ == Phase::Reading) {
+    if (!next_->recorded->instance().synced()) return;
+    if (!leading_) return takeOver();
+    if (!nextHasSeenAll()) return;
+    if (scheduler.bindingsInFlight() > 0 && since < kQuietPatience) return;
+    current_.recorded->stop();
+    phase_ = Phase::Draining;
+    phaseSince_ = executor_.steadyNow();
+    return;
+  }
+  if (scheduler.bindingsInFlight() > 0 && since < kDrainPatience) return;
+  if (nextHasSeenAll()) takeOver();
+}
+
+// The informers of both follow the same API server, but not at the same moment. A pod that only one
+// of them has seen on its node would be placed twice, or its resources used twice.
+bool RecordingRing::nextHasSeenAll() const {
+  const Cluster& now = current_.recorded->instance().scheduler().cluster();
+  const Cluster& then = next_->recorded->instance().scheduler().cluster();
+  return std::ranges::all_of(now.pods(), [&](const Cluster::PodRecord& pod) {
+    const auto* seen = then.findPod(pod.info->uid());
+    return seen && then.node(seen->node).name == now.node(pod.node).name;
+  });
+}
+
+void RecordingRing::takeOver() {
+  log::info("recording {}: the next segment begins after {} KiB", options_.file,
+            current_.writer->size() >> 10);
+  Segment old = std::exchange(current_, std::move(*next_));
+  next_.reset();
+  phase_ = Phase::Recording;
+  ++takeOvers_;
+  if (leading_) current_.recorded->lead();
+  old.recorded.reset();
+  old.writer->end("the next segment has what follows");
+  renameFile(options_.file, oldOf(options_.file));
+  renameFile(nextOf(options_.file), options_.file);
+}
+
+}  // namespace koord::scheduler

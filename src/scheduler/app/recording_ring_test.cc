@@ -1,0 +1,153 @@
+#include "scheduler/app/recording_ring.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "apiserver/embedded_cluster.h"
+#include "base/file.h"
+#include "scheduler/app/recording_header.h"
+#include "scheduler/plugins/registry.h"
+
+namespace koord::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using Outcome = recording::Replayer::Outcome;
+
+struct RingFixture {
+  VirtualLoop loop;
+  apiserver::EmbeddedCluster cluster{loop};
+  Metrics metrics;
+  Registry registry = makeRegistry();
+  std::string file = (std::filesystem::temp_directory_path() / "ring.rec").string();
+  std::unique_ptr<RecordingRing> ring;
+  int pods = 0;
+
+  RingFixture() {
+    for (const char* old : {"", ".old", ".next"}) std::filesystem::remove(file + old);
+  }
+  ~RingFixture() { ring.reset(); }
+
+  void open(std::uint64_t limit, std::uint64_t segment) {
+    InstanceSettings settings;
+    settings.scheduler.configuration = defaultConfiguration();
+    settings.scheduler.configuration.leaderElection.leaderElect = false;
+    settings.scheduler.seed = 3;
+    ring = RecordingRing::create({.file = file, .limit = limit, .segment = segment}, settings, "v1",
+                                 registry, loop, Random(5),
+                                 [this] {
+                                   ServiceState service;
+                                   service.unhealthy = [] { return std::string(); };
+                                   service.stopping = [] { return false; };
+                                   service.clientMetrics = [] { return std::string(); };
+                                   return InstanceSurroundings{loop,    cluster, nullptr, loop,
+                                                               metrics, nullptr, service};
+                                 })
+               .value();
+    ring->start();
+    ring->lead();
+  }
+  void addNodes(int count) {
+    for (int i = 0; i < count; ++i)
+      cluster.put(
+          api::Node::kType,
+          fmt::format(R"({{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n{}"}},
+                    "status": {{"allocatable": {{"cpu": "64", "memory": "64Gi", "pods": "500"}}}}}})",
+                      i));
+  }
+  void addPod() {
+    cluster.put(api::Pod::kType, fmt::format(R"({{"apiVersion": "v1", "kind": "Pod",
+                  "metadata": {{"name": "p{}", "namespace": "default"}},
+                  "spec": {{"schedulerName": "default-scheduler", "containers": [{{"name": "c", "image": "i",
+                    "resources": {{"requests": {{"cpu": "10m"}}}}}}]}}}})",
+                                             pods++));
+  }
+  Outcome replay(const std::string& path) {
+    auto source = recording::FileSource::open(path).value();
+    auto settings = readRecordingHeader(source->header()).value();
+    ReplayedInstance replayed(*source, std::move(settings), registry, {});
+    return replayed.run().value();
+  }
+  void expectSame(const std::string& path, recording::Reader::End end) {
+    const Outcome outcome = replay(path);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::Same)
+        << path << ": recorded: " << outcome.recorded << "; replayed: " << outcome.replayed;
+    EXPECT_EQ(outcome.source, end) << outcome.why;
+    EXPECT_GT(outcome.decisions, 0U);
+  }
+  std::uint64_t bytes() {
+    std::uint64_t all = 0;
+    for (const char* part : {"", ".old", ".next"}) {
+      std::error_code ec;
+      const auto size = std::filesystem::file_size(file + part, ec);
+      if (!ec) all += size;
+    }
+    return all;
+  }
+};
+
+TEST(RecordingRing, every_segment_can_be_replayed_and_together_they_are_bounded) {
+  RingFixture f;
+  f.addNodes(3);
+  f.open(400'000, 20'000);
+  for (int round = 0; round < 400; ++round) {
+    f.addPod();
+    f.loop.advance(700ms);
+    EXPECT_LE(f.bytes(), 400'000U);
+  }
+  EXPECT_GE(f.ring->takeOvers(), 2U);
+  f.ring.reset();
+  f.expectSame(f.file, recording::Reader::End::Cut);
+  f.expectSame(f.file + ".old", recording::Reader::End::Complete);
+  int bound = 0;
+  for (int i = 0; i < f.pods; ++i) {
+    const auto pod = f.cluster.get(api::Pod::kType, fmt::format("p{}", i), "default");
+    bound += pod && !textAt(*pod, "spec", "nodeName").empty();
+  }
+  EXPECT_EQ(bound, f.pods);
+}
+
+TEST(RecordingRing, a_state_that_is_too_large_ends_the_recording_and_not_the_scheduler) {
+  RingFixture f;
+  f.addNodes(3);
+  f.open(30'000, 20'000);
+  for (int round = 0; round < 300; ++round) {
+    f.addPod();
+    f.loop.advance(1s);
+  }
+  EXPECT_LE(f.bytes(), 60'000U);
+  const auto pod = f.cluster.get(api::Pod::kType, fmt::format("p{}", f.pods - 1), "default");
+  ASSERT_TRUE(pod);
+  EXPECT_FALSE(textAt(*pod, "spec", "nodeName").empty());
+}
+
+TEST(RecordingRing, the_header_keeps_the_settings) {
+  InstanceSettings settings;
+  settings.scheduler.configuration = defaultConfiguration();
+  settings.scheduler.configuration.extenders.push_back({.urlPrefix = "https://x",
+                                                        .filterVerb = "filter",
+                                                        .enableHttps = true,
+                                                        .tls = {.keyData = "c2VjcmV0"}});
+  settings.scheduler.seed = 0xffffffffffffffffU;
+  settings.seed = 7;
+  settings.scheduler.gates = {"A", "B"};
+  settings.debug.topScores = 4;
+  settings.barrier.enabled = true;
+  const json::value header = recordingHeader(settings, "v9");
+  EXPECT_EQ(toJson(header).find("c2VjcmV0"), std::string::npos);
+  const auto read = readRecordingHeader(header);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(toJson(recordingHeader(*read, "v9")).find("c2VjcmV0"), std::string::npos);
+  EXPECT_EQ(read->scheduler.seed, settings.scheduler.seed);
+  EXPECT_EQ(read->seed, 7U);
+  EXPECT_EQ(read->scheduler.gates, settings.scheduler.gates);
+  EXPECT_EQ(read->debug.topScores, 4);
+  EXPECT_TRUE(read->barrier.enabled);
+  EXPECT_EQ(versionOfRecording(header), "v9");
+  EXPECT_FALSE(readRecordingHeader(json::object{}));
+}
+
+}  // namespace
+}  // namespace koord::scheduler

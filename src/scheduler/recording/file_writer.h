@@ -1,0 +1,56 @@
+#pragma once
+
+// FileWriter: writes a recording to a file (README.md), compressed by a thread of its own. A disk
+// that is full or too slow ends the recording, never the scheduler.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "scheduler/recording/writer.h"
+
+namespace koord::scheduler::recording {
+
+class FileWriter final : public Writer {
+ public:
+  // Replaces the file, which only its user can read. The header is a JSON object.
+  static Result<std::unique_ptr<FileWriter>> create(const std::string& path,
+                                                    const json::value& header);
+  ~FileWriter() override;
+
+  // Ends the recording with this reason and waits for the disk. Later items are ignored.
+  void end(std::string_view why);
+  // Bytes in the file.
+  std::uint64_t size() const { return size_; }
+  // Why nothing more is written; "" if all is well.
+  std::string failure() const;
+
+ private:
+  FileWriter(std::string path, Fd file);
+  void take(std::string bytes) override;
+  void run();
+  Result<> writeBlocks(std::string_view bytes);
+  Result<> writeBlock(std::string_view bytes);
+
+  struct Compression;
+  const std::string path_;
+  const Fd file_;
+  std::unique_ptr<Compression> compression_;  // of the thread
+  std::atomic<std::uint64_t> size_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::string> waiting_;  // guarded by mutex_, as are the next three
+  std::size_t waitingBytes_ = 0;
+  std::string failure_;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace koord::scheduler::recording

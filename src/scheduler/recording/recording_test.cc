@@ -1,0 +1,283 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "base/testing/test_folder.h"
+#include "base/virtual_loop.h"
+#include "kube/fake_api.h"
+#include "scheduler/recording/file_writer.h"
+#include "scheduler/recording/recorder.h"
+#include "scheduler/recording/replayer.h"
+
+namespace koord::scheduler::recording {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string pathOfRecording(const std::string& name) {
+  return testMemoryFolder() + "/" + name;
+}
+
+struct Items {
+  std::vector<std::string> items;
+  Reader::End end = Reader::End::Open;
+  std::string why;
+};
+
+Items readItems(Source& source) {
+  Reader reader(source);
+  Items all;
+  while (const Record* record = reader.peek()) {
+    all.items.push_back(
+        fmt::format("{} {} {}", static_cast<int>(record->item), record->number, record->bytes));
+    reader.pop();
+  }
+  all.end = reader.end();
+  all.why = reader.why();
+  return all;
+}
+
+std::vector<std::string> writeSample(const std::string& path) {
+  auto writer = FileWriter::create(path, json::object{{"version", "v1"}}).value();
+  std::vector<std::string> items;
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    writer->add(Item::Steady, i * 1000003);
+    items.push_back(fmt::format("1 {} ", i * 1000003));
+    const std::string text = "event " + std::to_string(i * i);
+    writer->add(Item::Event, i, text);
+    items.push_back(fmt::format("36 {} {}", i, text));
+    if (i % 4 == 0) writer->flush();  // several blocks
+  }
+  writer->end("the test is over");
+  return items;
+}
+
+TEST(Recording, numbers_keep_their_value) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::vector<std::int64_t> numbers{
+      0, 1, -1, 127, -300, 1LL << 62, Limits::min(), Limits::max()};
+  for (const std::int64_t number : numbers) {
+    std::string text;
+    putNumber(text, zigzag(number));
+    std::string_view rest = text;
+    EXPECT_EQ(unzigzag(takeNumber(rest).value()), number);
+    EXPECT_TRUE(rest.empty());
+    std::string_view cut = std::string_view(text).substr(0, text.size() - 1);
+    EXPECT_FALSE(takeNumber(cut));
+  }
+  std::string_view endless = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02";
+  EXPECT_FALSE(takeNumber(endless));
+}
+
+TEST(Recording, a_file_has_what_was_written_and_only_its_user_reads_it) {
+  const std::string path = pathOfRecording("whole");
+  std::ofstream(path) << "what was there before";
+  const auto items = writeSample(path);
+  struct stat status{};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  auto source = FileSource::open(path).value();
+  EXPECT_EQ(source->header(), (json::object{{"version", "v1"}}));
+  const Items read = readItems(*source);
+  EXPECT_EQ(read.items, items);
+  EXPECT_EQ(read.end, Reader::End::Complete);
+  EXPECT_EQ(read.why, "the test is over");
+}
+
+TEST(Recording, a_link_is_replaced_and_not_followed) {
+  const std::string target = pathOfRecording("target"), link = pathOfRecording("link");
+  std::ofstream(target) << "precious";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(target, link);
+  writeSample(link);
+  EXPECT_EQ(readFile(target).value(), "precious");
+  EXPECT_FALSE(std::filesystem::is_symlink(link));
+}
+
+TEST(Recording, a_file_that_is_cut_anywhere_is_good_up_to_there) {
+  const std::string path = pathOfRecording("cut");
+  const auto items = writeSample(path);
+  const std::string whole = readFile(path).value();
+  std::size_t most = 0;
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    std::ofstream(path, std::ios::trunc) << whole.substr(0, length);
+    auto source = FileSource::open(path);
+    if (!source) continue;  // cut in the header
+    const Items read = readItems(**source);
+    EXPECT_EQ(read.end, Reader::End::Cut) << length;
+    ASSERT_LE(read.items.size(), items.size());
+    EXPECT_TRUE(std::equal(read.items.begin(), read.items.end(), items.begin())) << length;
+    EXPECT_GE(read.items.size(), most);
+    most = read.items.size();
+  }
+  EXPECT_GT(most, items.size() / 2);
+}
+
+TEST(Recording, flipped_bits_are_found) {
+  const std::string path = pathOfRecording("flipped");
+  const auto items = writeSample(path);
+  const std::string whole = readFile(path).value();
+  for (std::size_t place = 0; place < whole.size(); ++place) {
+    std::string wrong = whole;
+    wrong[place] = static_cast<char>(wrong[place] ^ (1 << (place % 8)));
+    std::ofstream(path, std::ios::trunc) << wrong;
+    auto source = FileSource::open(path);
+    if (!source) {
+      EXPECT_NE(source.error().message.find(path), std::string::npos);
+      continue;
+    }
+    const Items read = readItems(**source);
+    // A longer length looks like the end of the file.
+    EXPECT_NE(read.end, Reader::End::Complete) << place;
+    if (read.end == Reader::End::Damaged) {
+      EXPECT_NE(read.why.find("byte"), std::string::npos);
+    }
+    ASSERT_LT(read.items.size(), items.size());
+    EXPECT_TRUE(std::equal(read.items.begin(), read.items.end(), items.begin())) << place;
+  }
+}
+
+TEST(Recording, hostile_lengths_take_no_memory) {
+  std::string item(1, static_cast<char>(Item::Event));
+  putNumber(item, 1);
+  putNumber(item, std::uint64_t{1} << 62);
+  MemorySource huge(item);
+  EXPECT_EQ(readItems(huge).end, Reader::End::Damaged);
+  std::string unknown(1, static_cast<char>(99));
+  MemorySource other(unknown);
+  EXPECT_EQ(readItems(other).end, Reader::End::Damaged);
+}
+
+// A program with all that a scheduler does to its surroundings.
+class Program {
+ public:
+  Program(Executor& executor, kube::Api& api, std::vector<std::string>& done)
+      : executor_(executor), api_(api), done_(done) {
+    tasks_.spawn(run());
+    watch_ = api_.watch(kube::makeRequest(kube::Verb::Watch, api::ResourceType{"", "v1", "pods"}),
+                        {[this](std::string_view event) { note(std::string(event)); },
+                         [this](const Error& error) { note("closed: " + error.message); }});
+  }
+
+ private:
+  Task<void> run() {
+    for (int i = 0; i < 5; ++i) {
+      auto pause = sleepFor(executor_, 10ms + i * 1ns);
+      co_await pause;
+      kube::Request request;
+      request.resource = "pods";
+      request.name = fmt::format("p{}", i);
+      request.body = fmt::format("at {}", executor_.wallNow().time_since_epoch().count());
+      auto call = api_.call(request);
+      const auto reply = co_await call;
+      note(reply ? *reply : reply.error().message);
+      executor_.post([this] { note("posted"); });
+    }
+    watch_.reset();
+  }
+  void note(const std::string& what) {
+    done_.push_back(fmt::format("{} {}", executor_.steadyNow().time_since_epoch().count(), what));
+  }
+
+  Executor& executor_;
+  kube::Api& api_;
+  std::vector<std::string>& done_;
+  std::unique_ptr<kube::Watch> watch_;
+  TaskGroup tasks_;
+};
+
+std::string recordProgram(std::vector<std::string>& done) {
+  VirtualLoop loop;
+  kube::FakeApi api(loop);
+  int calls = 0;
+  api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    if (++calls == 3) return koord::fail(ErrorCode::Conflict, "not now");
+    return "got " + request.body;
+  };
+  MemoryWriter writer;
+  Recorder recorder(loop, writer);
+  RecordingApi recorded(recorder, api);
+  std::unique_ptr<Program> program;
+  recorder.input(Item::Begin, {},
+                 [&] { program = std::make_unique<Program>(recorder, recorded, done); });
+  loop.advance(15ms);
+  api.watches.front().sink.onEvent("an event");
+  loop.advance(1s);
+  program.reset();
+  return writer.bytes();
+}
+
+Replayer::Outcome replayProgram(const std::string& bytes, std::vector<std::string>& done) {
+  MemorySource source(bytes);
+  std::unique_ptr<Program> program;
+  Inputs inputs;
+  Replayer* executor = nullptr;
+  ReplayApi* api = nullptr;
+  inputs.begin = [&] {
+    if (!program) program = std::make_unique<Program>(*executor, *api, done);
+  };
+  inputs.start = inputs.lead = inputs.stop = [] {};
+  inputs.http = [](std::string_view, std::string_view, std::string_view) {};
+  Replayer replayer(source, std::move(inputs));
+  ReplayApi replayed(replayer);
+  executor = &replayer;
+  api = &replayed;
+  const auto outcome = replayer.run();
+  program.reset();
+  return outcome;
+}
+
+TEST(Recording, a_program_runs_again_with_the_same_times_and_answers) {
+  std::vector<std::string> first, second;
+  const std::string bytes = recordProgram(first);
+  const auto outcome = replayProgram(bytes, second);
+  EXPECT_EQ(outcome.kind, Replayer::Outcome::Kind::Same) << outcome.recorded << outcome.replayed;
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first.size(), 11U);
+}
+
+TEST(Recording, the_first_difference_ends_the_replay) {
+  std::vector<std::string> first, second;
+  std::string bytes = recordProgram(first);
+  const auto place = bytes.find("p3");
+  ASSERT_NE(place, std::string::npos);
+  bytes[place + 1] = '7';
+  const auto outcome = replayProgram(bytes, second);
+  EXPECT_EQ(outcome.kind, Replayer::Outcome::Kind::Different);
+  EXPECT_NE(outcome.recorded.find("p7"), std::string::npos) << outcome.recorded;
+  EXPECT_NE(outcome.replayed.find("p3"), std::string::npos) << outcome.replayed;
+  ASSERT_LT(second.size(), first.size());
+  EXPECT_TRUE(std::equal(second.begin(), second.end(), first.begin()));
+}
+
+TEST(Recording, a_cut_recording_runs_up_to_its_end) {
+  std::vector<std::string> first;
+  const std::string bytes = recordProgram(first);
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    std::vector<std::string> second;
+    const auto outcome = replayProgram(bytes.substr(0, length), second);
+    EXPECT_EQ(outcome.kind, Replayer::Outcome::Kind::Same) << length;
+    EXPECT_EQ(outcome.source, Reader::End::Cut);
+  }
+}
+
+TEST(Recording, random_changes_are_no_crash) {
+  std::vector<std::string> first;
+  const std::string bytes = recordProgram(first);
+  Random random(7);
+  for (int round = 0; round < 2000; ++round) {
+    std::string wrong = bytes;
+    for (int i = 0; i < 3; ++i)
+      wrong[random.below(wrong.size())] = static_cast<char>(random.below(256));
+    std::vector<std::string> second;
+    (void)replayProgram(wrong, second);
+  }
+}
+
+}  // namespace
+}  // namespace koord::scheduler::recording

@@ -17,6 +17,7 @@
 #include "koordctl/explain/explain_flags.h"
 #include "koordctl/image/image_command.h"
 #include "koordctl/join/join_command.h"
+#include "koordctl/replay/replay_command.h"
 #include "koordctl/snapshot/snapshot_command.h"
 #include "koordctl/status/status_command.h"
 #include "koordctl/test/test_command.h"
@@ -44,6 +45,7 @@ struct Flags {
   ctl::TopFlags top;
   ctl::ExplainFlags explain;
   ctl::DescheduleOptions deschedule;
+  ctl::ReplayOptions replay;
   ctl::TestFlags test;
 };
 
@@ -59,6 +61,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addDoctorCommands(commands, flags.kubeconfig, program);
   ctl::addExplainCommands(commands, flags.explain);
   ctl::addDescheduleCommand(commands, flags.deschedule);
+  ctl::addReplayCommand(commands, flags.replay);
   ctl::addTestCommand(commands, flags.test, program);
   ctl::addCompletionCommand(commands);
   commands.add("version", "Print the version").run = [](const auto&) {

@@ -254,6 +254,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
   options.configDir = options_.configDir;
   options.verbosity = options_.verbosity;
   options.runtimeProxy = options_.runtime.proxy;
+  options.record = options_.record;
   options.severalNodes = simulatedNodes() + (actors_->host ? 1 : 0) > 1;
   if (actors_->host) {
     options.nodeName = actors_->host->nodeName();

@@ -209,6 +209,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
         {"--bind-address=127.0.0.1", fmt::format("--secure-port={}", second),
          "--client-ca-file=" + options.dataDir + "/pki/ca.crt", "--authentication-skip-lookup",
          "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig});
+    if (options.record) argv.push_back("--record=" + options.dataDir + "/koord-scheduler.rec");
     component.metricsUrl = url(first, "/metrics");
     component.secureUrl = fmt::format("https://127.0.0.1:{}", second);
     component.readyUrl = url(first, "/healthz");

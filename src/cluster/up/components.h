@@ -34,6 +34,7 @@ struct ComponentOptions {
   bool runtimeProxy = false;  // for koordlet: answer the hooks of koord-runtime-proxy
   bool severalNodes =
       false;  // for koord-scheduler: a pod that a busy node does not get has others to go to
+  bool record = false;  // for koord-scheduler: to dataDir/koord-scheduler.rec
   int verbosity = 0;
 };
 

@@ -33,6 +33,7 @@ struct UpOptions {
   RuntimeOptions runtime;        // of the host node
   bool quiet = false;
   bool demo = false;
+  bool record = false;  // koord-scheduler's decisions, in the data folder
   int verbosity = 0;
   Explain explain = nullptr;  // for details on the screen; null = without
 };

@@ -66,6 +66,10 @@ void addUpFlags(flags::FlagSet& set, UpFlags& flags) {
       .check([&options] { return isFolder(options.configDir); });
   addHostNodeFlags(set, flags);
   set.boolean("demo", options.demo, "Run the co-location demo (examples/colocation)");
+  set.boolean(
+      "record", options.record,
+      "Record what koord-scheduler receives and decides in DATA-DIR/koord-scheduler.rec, for "
+      "'koordctl replay'");
   set.boolean("quiet", options.quiet,
               "No status; one line 'ready' on standard output when the API server responds and the "
               "components lead");

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -36,7 +37,8 @@ T need(Result<T> result, const char* what) {
 class Cluster {
  public:
   // contentType: what the scheduler speaks; "" = its default.
-  explicit Cluster(const std::string& programs, const std::string& contentType = "") {
+  explicit Cluster(const std::string& programs, const std::string& contentType = "",
+                   bool record = false) {
     const auto now = thread_.loop().wallNow();
     const auto credentials = need(cluster::Credentials::open(folder_.path(), now), "credentials");
     auto tls = need(credentials.server({"127.0.0.1"}), "certificate");
@@ -58,6 +60,7 @@ class Cluster {
     options.programDir = programs;
     options.logDir = folder_.file("logs");
     options.dataDir = folder_.path();
+    options.record = record;
     scheduler_ = need(cluster::makeComponent("koord-scheduler", kubeconfig, options), "scheduler");
     if (!contentType.empty())
       scheduler_.child.argv.push_back("--kube-api-content-type=" + contentType);
@@ -95,6 +98,11 @@ class Cluster {
       return create;
     });
   }
+  double recordedMib() const {
+    std::error_code ec;
+    const auto size = std::filesystem::file_size(folder_.file("koord-scheduler.rec"), ec);
+    return ec ? 0 : static_cast<double>(size) / (1 << 20);
+  }
   void waitForBound(int count) { load_->waitForBound(static_cast<std::size_t>(count), kPatience); }
 
  private:
@@ -128,7 +136,8 @@ Numbers measure(const Numbers& params) {
   const int nodes = static_cast<int>(params.at("nodes"));
   const int pods = static_cast<int>(params.at("pods"));
   const int running = params.contains("running") ? static_cast<int>(params.at("running")) : 0;
-  Cluster cluster(programsFolder(), params.contains("json") ? "application/json" : "");
+  Cluster cluster(programsFolder(), params.contains("json") ? "application/json" : "",
+                  params.contains("record"));
   cluster.create("nodes", nodes, nodeBody);
   cluster.create("pods", running, [nodes](int n) {
     return podBody(fmt::format("running-{}", n), kScheduler, fmt::format("node-{}", n % nodes));
@@ -155,13 +164,40 @@ Numbers measure(const Numbers& params) {
   cluster.waitForBound(running + 1 + pods);
   const double seconds = watch.seconds();
   const ProcessUsage after = cluster.usage();
-  return {{"pods_per_second", pods / seconds},
-          {"scheduler_cpu_ms_per_pod", 1000 * (after.cpuSeconds - before.cpuSeconds) / pods},
-          {"server_cpu_ms_per_pod", 1000 * (cpuSeconds() - rest) / pods},
-          {"scheduler_idle_rss_mib", before.rssMib},
-          {"scheduler_rss_mib", after.rssMib},
-          {"scheduler_peak_rss_mib", after.peakMib},
-          {"start_to_first_bound_s", started}};
+  Numbers numbers{
+      {"pods_per_second", pods / seconds},
+      {"scheduler_cpu_ms_per_pod", 1000 * (after.cpuSeconds - before.cpuSeconds) / pods},
+      {"server_cpu_ms_per_pod", 1000 * (cpuSeconds() - rest) / pods},
+      {"scheduler_idle_rss_mib", before.rssMib},
+      {"scheduler_rss_mib", after.rssMib},
+      {"scheduler_peak_rss_mib", after.peakMib},
+      {"start_to_first_bound_s", started}};
+  if (params.contains("record")) numbers["recording_mib"] = cluster.recordedMib();
+  return numbers;
+}
+
+// The same with and without a recording, in turn, because the host is shared: the median of the
+// CPU of each.
+Numbers measureRecording(Numbers params) {
+  constexpr int kRounds = 5;
+  std::vector<double> with, without;
+  Numbers last;
+  for (int round = 0; round < kRounds; ++round) {
+    params.erase("record");
+    without.push_back(measure(params).at("scheduler_cpu_ms_per_pod"));
+    params["record"] = 1;
+    last = measure(params);
+    with.push_back(last.at("scheduler_cpu_ms_per_pod"));
+  }
+  const auto median = [](std::vector<double>& values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+  };
+  const double on = median(with), off = median(without);
+  return {{"scheduler_cpu_ms_per_pod", off},
+          {"scheduler_cpu_ms_per_pod_recorded", on},
+          {"cost_percent", 100 * (on / off - 1)},
+          {"recording_mib", last.at("recording_mib")}};
 }
 
 }  // namespace
@@ -188,6 +224,12 @@ int main(int argc, char** argv) {
                  {"EndToEnd/SchedulingBasicInJson/5000Nodes_10000Pods",
                   {{"nodes", 5'000}, {"pods", 10'000}, {"json", 1}},
                   measure},
+                 {"EndToEnd/Recording/5000Nodes_30000Pods",
+                  {{"nodes", 5'000}, {"pods", 30'000}},
+                  measureRecording},
+                 {"EndToEnd/RecordingPaced/600PodsPerSecond",
+                  {{"nodes", 1'000}, {"pods", 3'000}, {"rate", 600}},
+                  measureRecording},
                  paced(false),
                  paced(true),
                  {"EndToEnd/Memory/5000Nodes_150000Pods",

@@ -29,7 +29,7 @@ from page import Page
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEFAULT_FLAGS = ["--host-node=off", "--nodes", "3"]
 READS = re.compile(r"^(kubectl (-n \S+ )?(get|describe|wait|events|logs|top|auth|explain|api-resources)\b"
-                   r"|koordctl (explain|status|doctor|deschedule|top|simulate|capacity)\b|curl -s|cat |grep |ls )")
+                   r"|koordctl (explain|status|doctor|deschedule|replay|top|simulate|capacity)\b|curl -s|cat |grep |ls )")
 PATIENCE = 60.0  # seconds for a command that only reads to show what the page says
 SETTLED = 3.0    # seconds without a change after which --write takes an output
 

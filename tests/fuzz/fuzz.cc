@@ -32,6 +32,7 @@ constexpr std::array kTargets{
     Target{"protobuf", protobuf},
     Target{"quantity", quantity},
     Target{"queries", queries},
+    Target{"recordings", recordings},
     Target{"requests", requests},
     Target{"runtimehooks", runtimeHooks},
     Target{"schedulerannotations", schedulerAnnotations},

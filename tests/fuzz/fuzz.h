@@ -60,6 +60,7 @@ void printerColumns(std::string_view input);
 void protobuf(std::string_view input);
 void quantity(std::string_view input);
 void queries(std::string_view input);
+void recordings(std::string_view input);
 void requests(std::string_view input);
 void runtimeHooks(std::string_view input);
 void schedulerAnnotations(std::string_view input);

@@ -22,22 +22,22 @@ class DecisionChecker::AtWork final : public scheduler::Plugin,
                                       public scheduler::ReservePlugin,
                                       public scheduler::EnqueueExtensions {
  public:
-  explicit AtWork(DecisionChecker& checker) : checker_(checker) {}
+  explicit AtWork(DecisionChecker* checker) : checker_(checker) {}
   std::string_view name() const override { return kName; }
   scheduler::PreFilterResult preFilter(CycleState&, const PodInfo& pod) override {
-    if (!checker_.away_) checker_.tried(pod);
+    if (checker_ && !checker_->away_) checker_->tried(pod);
     return {Status::skip(), {}};
   }
   // Runs where plugins other than DefaultPreemption may end the attempt.
   PostFilterResult postFilter(CycleState&, const PodPtr& pod,
                               const scheduler::Diagnosis&) override {
-    checker_.rejected(pod);
+    if (checker_) checker_->rejected(pod);
     PostFilterResult none;
     none.status.code = scheduler::Code::Unschedulable;
     return none;
   }
   Status reserve(CycleState&, const PodPtr& pod, NodeId node) override {
-    checker_.chosen(pod, node);
+    if (checker_) checker_->chosen(pod, node);
     return {};
   }
   void unreserve(CycleState&, const PodPtr&, NodeId) override {}
@@ -45,7 +45,7 @@ class DecisionChecker::AtWork final : public scheduler::Plugin,
   std::vector<scheduler::EventRegistration> eventsToRegister() const override { return {}; }
 
  private:
-  DecisionChecker& checker_;
+  DecisionChecker* checker_;
 };
 
 class DecisionChecker::Preemption final : public scheduler::Plugin,
@@ -53,7 +53,7 @@ class DecisionChecker::Preemption final : public scheduler::Plugin,
                                           public scheduler::PostFilterPlugin,
                                           public scheduler::EnqueueExtensions {
  public:
-  Preemption(DecisionChecker& checker, std::unique_ptr<Plugin> inner)
+  Preemption(DecisionChecker* checker, std::unique_ptr<Plugin> inner)
       : checker_(checker), inner_(std::move(inner)) {}
   std::string_view name() const override { return kPreemption; }
   Status preEnqueue(const PodInfo& pod) override {
@@ -61,11 +61,12 @@ class DecisionChecker::Preemption final : public scheduler::Plugin,
   }
   PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                               const scheduler::Diagnosis& diagnosis) override {
-    checker_.rejected(pod);
-    const Model model = checker_.model();
-    PostFilterResult result =
-        dynamic_cast<PostFilterPlugin&>(*inner_).postFilter(state, pod, diagnosis);
-    checker_.preempted(pod, result, model);
+    auto& preemption = dynamic_cast<PostFilterPlugin&>(*inner_);
+    if (!checker_) return preemption.postFilter(state, pod, diagnosis);
+    checker_->rejected(pod);
+    const Model model = checker_->model();
+    PostFilterResult result = preemption.postFilter(state, pod, diagnosis);
+    checker_->preempted(pod, result, model);
     return result;
   }
   std::vector<scheduler::EventRegistration> eventsToRegister() const override {
@@ -73,7 +74,7 @@ class DecisionChecker::Preemption final : public scheduler::Plugin,
   }
 
  private:
-  DecisionChecker& checker_;
+  DecisionChecker* checker_;
   std::unique_ptr<Plugin> inner_;
 };
 
@@ -117,11 +118,21 @@ void DecisionChecker::join(scheduler::Registry& registry) {
     using scheduler::AuditSlot;
     handle.shared().of<AuditSlot>([] { return std::make_unique<AuditSlot>(); }).audit =
         audit_.get();
-    return std::make_unique<AtWork>(*this);
+    return std::make_unique<AtWork>(this);
   };
   auto& preemption = registry.at(std::string(kPreemption));
   preemption = [this, make = preemption](scheduler::Fields& args, scheduler::Handle& handle) {
-    return std::make_unique<Preemption>(*this, make(args, handle));
+    return std::make_unique<Preemption>(this, make(args, handle));
+  };
+}
+
+void DecisionChecker::joinWithoutChecks(scheduler::Registry& registry) {
+  registry[std::string(kName)] = [](scheduler::Fields&, scheduler::Handle&) {
+    return std::make_unique<AtWork>(nullptr);
+  };
+  auto& preemption = registry.at(std::string(kPreemption));
+  preemption = [make = preemption](scheduler::Fields& args, scheduler::Handle& handle) {
+    return std::make_unique<Preemption>(nullptr, make(args, handle));
   };
 }
 
@@ -174,7 +185,7 @@ std::vector<BudgetObject> DecisionChecker::budgets() const {
 // Searches of preemption count, too: a plan for a gang visits every member once per victim.
 void DecisionChecker::countAtOnce(const PodInfo& pod) {
   constexpr std::size_t kTooOften = 20'000;
-  const SteadyTime now = handle_->executor().steadyNow();
+  const SteadyTime now = journal_.clock().steadyNow();
   if (std::exchange(instant_, now) != now) triedAtOnce_ = 0;
   if (++triedAtOnce_ != kTooOften) return;
   journal_.violated("time goes on", "{} tries pods {} times at one instant, {} the last of them",
@@ -217,7 +228,7 @@ void DecisionChecker::tried(const PodInfo& pod) {
   const auto seconds =
       std::chrono::seconds(std::min<std::int64_t>(10, 1LL << std::min(count - 1, 4)));
   const WallTime end = std::chrono::floor<std::chrono::seconds>(last.time + seconds);
-  if (handle_->executor().wallNow() >= end) return;
+  if (journal_.clock().wallNow() >= end) return;
   if (!error && scheduler_->queue().counts().active == 0) return;
   if (history.preemptions > 0) {
     --history.preemptions;
@@ -225,8 +236,8 @@ void DecisionChecker::tried(const PodInfo& pod) {
   }
   journal_.violated("back-off", "{} is tried {:.3f} s before its back-off ends ({} {}(s))",
                     pod.key(),
-                    std::chrono::duration<double>(end - handle_->executor().wallNow()).count(),
-                    count, error ? "error" : "rejection");
+                    std::chrono::duration<double>(end - journal_.clock().wallNow()).count(), count,
+                    error ? "error" : "rejection");
 }
 
 void DecisionChecker::chosen(const PodPtr& pod, NodeId id) {
@@ -240,9 +251,9 @@ void DecisionChecker::chosen(const PodPtr& pod, NodeId id) {
   choice.limited = storage_->limits.contains(row.name);
   for (const auto& record : handle_->cluster().pods())
     choice.known[record.info->uid()] = handle_->cluster().node(record.node).name;
-  choice.time = handle_->executor().steadyNow();
+  choice.time = journal_.clock().steadyNow();
   choice.number = ++decisions_.chosen;
-  history_[pod->uid()].chosen = handle_->executor().wallNow();
+  history_[pod->uid()].chosen = journal_.clock().wallNow();
   const Model now = model(pod->uid(), &*storage_);
   for (const auto& feature : features_) feature->chosen(*handle_, *pod->pod, now, choice);
   // Of several choices of a node the last one counts; groups are tried a thousand times.
@@ -316,7 +327,7 @@ void DecisionChecker::preempted(const PodPtr& pod, const PostFilterResult& resul
     ++history_[pod->uid()].preemptions;
     return;
   }
-  const WallTime now = handle_->executor().wallNow();
+  const WallTime now = journal_.clock().wallNow();
   const auto plans = plansFor(model, *pod->pod, budgets(), now);
   if (!result.status.ok()) {
     if (!plans.empty())

@@ -69,6 +69,8 @@ class DecisionChecker {
   // Adds the checker to the registry, and wraps it around DefaultPreemption. Must outlive the
   // scheduler that is built from the registry.
   void join(scheduler::Registry& registry);
+  // Adds plugins that do what the checker's do, without checks: for a replay.
+  static void joinWithoutChecks(scheduler::Registry& registry);
   // Called once if the process tries pods endlessly, so that virtual time would never advance. Must
   // end the process.
   std::function<void()> onRunaway;

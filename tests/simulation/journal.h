@@ -36,6 +36,7 @@ class Journal {
     write("VIOLATED " + violation_);
   }
 
+  const Clock& clock() const { return clock_; }
   bool failed() const { return !violation_.empty(); }
   const std::string& violation() const { return violation_; }
   const std::deque<std::string>& lastLines() const { return lines_; }

@@ -2,8 +2,9 @@
 
 #include <stdexcept>
 
+#include "net/fake_responder.h"
+#include "scheduler/app/recorded_instance.h"
 #include "scheduler/plugins/registry.h"
-#include "scheduler/services/what_if.h"
 #include "simulation/feature.h"
 
 namespace koord::simulation {
@@ -70,6 +71,8 @@ void Process::start() {
   options.seed = random_.next();
   scheduler::Flags flags;
   flags.port = flags.secure.port = 0;
+  recording_ = std::make_unique<scheduler::recording::MemoryWriter>();
+  flags.recording.writer = recording_.get();
   auto program = scheduler::startScheduler(*this, flags, std::move(options), registry);
   if (!program) throw std::runtime_error(program.error().message);
   program_ = *std::move(program);
@@ -77,21 +80,43 @@ void Process::start() {
 }
 
 Result<json::value> Process::whatIf(const std::string& body) {
-  scheduler::Scheduler& scheduler = program_->scheduler();
-  const auto moves = scheduler::readWhatIf(scheduler, body);
-  if (!moves) return fail(Error(moves.error()));
+  net::ServerRequest request;
+  request.method = "POST";
+  request.target = "/apis/v1/whatif/pods";
+  request.body = body;
+  request.tls = true;
+  const auto answer = std::make_shared<net::FakeResponder>();
   checker_->pauseChecks(true);
-  const scheduler::WhatIfAnswer answer = scheduler::whatIf(scheduler, *moves);
+  program_->handle(std::move(request), answer);
   checker_->pauseChecks(false);
-  return scheduler::whatIfJson(*moves, answer);
+  if (answer->status != 200) return fail(ErrorCode::Invalid, answer->body);
+  return parseJson(answer->body);
 }
 
 void Process::kill() {
   if (!program_) return;
   journal_.note("{} dies", name_);
+  scheduler::InstanceSettings settings = program_->settings();
   program_.reset();
   checker_.reset();
   api_.reset();
+  if (!journal_.failed()) checkReplay(std::move(settings));
+}
+
+void Process::checkReplay(scheduler::InstanceSettings settings) {
+  scheduler::Registry registry = scheduler::makeRegistry();
+  DecisionChecker::joinWithoutChecks(registry);
+  for (const auto& feature : features_) feature->join(registry);
+  scheduler::recording::MemorySource source(recording_->bytes());
+  scheduler::ReplayedInstance replay(source, std::move(settings), registry, {});
+  using Outcome = scheduler::recording::Replayer::Outcome;
+  const Result<Outcome> outcome = replay.run();
+  if (!outcome) return journal_.violated("replay", "{}: {}", name_, outcome.error().message);
+  if (outcome->source == scheduler::recording::Reader::End::Damaged)
+    return journal_.violated("replay", "{}: {}", name_, outcome->why);
+  if (outcome->kind == Outcome::Kind::Same) return;
+  journal_.violated("replay", "{}: after {} turns: recorded: {}; replayed: {}", name_,
+                    outcome->turns, outcome->recorded, outcome->replayed);
 }
 
 void Process::stop() {

@@ -13,6 +13,7 @@
 #include "kube/http_api.h"
 #include "net/testing/sim_network.h"
 #include "scheduler/app/app.h"
+#include "scheduler/recording/writer.h"
 #include "simulation/decision_checker.h"
 
 namespace koord::simulation {
@@ -26,6 +27,11 @@ class Process final : public kube::Component {
   void start();
   // As by SIGKILL.
   void kill();
+  // At the end of the simulation: nothing restarts it.
+  void end() {
+    keptRunning_ = false;
+    kill();
+  }
   // As by SIGTERM; it runs until its shutdown is complete.
   void stop();
   // Starts it, and restarts it when it ends, as kubelet does.
@@ -48,6 +54,8 @@ class Process final : public kube::Component {
 
  private:
   void endLater();
+  // The recorded life of the process, run again, must go the same way.
+  void checkReplay(scheduler::InstanceSettings settings);
 
   const std::string machine_;
   std::string name_;
@@ -62,6 +70,7 @@ class Process final : public kube::Component {
   std::shared_ptr<kube::Metrics> metrics_;
   std::unique_ptr<kube::HttpApi> api_;
   std::unique_ptr<DecisionChecker> checker_;
+  std::unique_ptr<scheduler::recording::MemoryWriter> recording_;
   std::unique_ptr<scheduler::RunningScheduler> program_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -66,6 +66,7 @@ class Simulation {
       pass(Duration(random_.below(random_.chance(0.1) ? 10'000'000'000 : 1'500'000'000)));
     }
     if (!journal_.failed()) settle();
+    for (auto& process : processes_) process->end();  // a replay checks each
     return {journal_.violation(), journal_.lastLines(),     journal_.fingerprint(),
             decisions_.attempts,  invariants_.boundCount(), decisions_.victims.size()};
   }

@@ -26,6 +26,15 @@ namespace koord::bench {
 namespace {
 
 constexpr const char* kScheduler = "koord-scheduler";
+// Kubernetes' plugins only: this API server lacks the kinds that Koordinator's plugins read.
+constexpr const char* kConfiguration = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {qps: 20000, burst: 20000}
+leaderElection: {resourceNamespace: koordinator-system, resourceName: koord-scheduler}
+profiles:
+- schedulerName: koord-scheduler
+)";
 constexpr std::chrono::seconds kPatience{20};  // without any pod being bound
 
 template <class T>
@@ -61,6 +70,8 @@ class Cluster {
     options.logDir = folder_.file("logs");
     options.dataDir = folder_.path();
     options.record = record;
+    options.configDir = folder_.path();
+    (void)writeFileAtomic(folder_.file("koord-scheduler.yaml"), kConfiguration);
     scheduler_ = need(cluster::makeComponent("koord-scheduler", kubeconfig, options), "scheduler");
     if (!contentType.empty())
       scheduler_.child.argv.push_back("--kube-api-content-type=" + contentType);

@@ -78,9 +78,9 @@ class Overview {
     head();
     components();
     nodes();
+    koordlets();
     pods();
     moves();
-    koordlets();
     return std::move(out_);
   }
 

@@ -2,6 +2,7 @@
 
 // Runs tasks of one actor at the same time.
 
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -15,19 +16,24 @@ template <class T>
 struct GatherState {
   std::vector<T> results;
   std::size_t running = 0;
+  std::exception_ptr thrown;  // by the first task that threw
 };
 
 template <class T>
 Task<void> gatherOne(Task<T> task, GatherState<T>* state, std::size_t at, Completer<bool> all) {
-  T result = co_await task;
-  state->results[at] = std::move(result);
+  try {
+    T result = co_await task;
+    state->results[at] = std::move(result);
+  } catch (...) {
+    if (!state->thrown) state->thrown = std::current_exception();
+  }
   if (--state->running == 0) all.complete(true);
 }
 
 }  // namespace detail
 
 // Starts all tasks, waits until the last one has ended, and returns their results in order. T must
-// have a default value. An exception that leaves one of them ends the process (TaskGroup).
+// have a default value. The first exception that leaves one of them is thrown in the end.
 template <class T>
 Task<std::vector<T>> gather(Executor& executor, std::vector<Task<T>> tasks) {
   detail::GatherState<T> state;
@@ -40,6 +46,7 @@ Task<std::vector<T>> gather(Executor& executor, std::vector<Task<T>> tasks) {
     group.spawn(detail::gatherOne<T>(std::move(tasks[i]), &state, i, completer));
   // The completion is posted, so no task of the group is on the stack when this continues.
   co_await done;
+  if (state.thrown) std::rethrow_exception(std::move(state.thrown));
   co_return std::move(state.results);
 }
 

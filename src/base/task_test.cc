@@ -77,6 +77,36 @@ TEST(GatherTest, NothingToDoEndsAtOnceAndAnAbandonedGatherDestroysItsTasks) {
   EXPECT_TRUE(out.empty());
 }
 
+Task<int> throwAfter(Executor& executor, int seconds) {
+  auto pause = sleepFor(executor, std::chrono::seconds(seconds));
+  co_await pause;
+  throw std::runtime_error("after " + std::to_string(seconds));
+}
+
+Task<void> gatherAndCatch(Executor& executor, std::vector<Task<int>> tasks, std::string* caught) {
+  auto gathering = gather(executor, std::move(tasks));
+  try {
+    const auto results = co_await gathering;
+  } catch (...) {
+    *caught = thrownText();
+  }
+}
+
+TEST(GatherTest, TheFirstExceptionReachesTheAwaiterWhenAllHaveEnded) {
+  VirtualLoop loop;
+  std::string caught;
+  std::vector<Task<int>> tasks;
+  tasks.push_back(throwAfter(loop, 2));
+  tasks.push_back(throwAfter(loop, 1));
+  tasks.push_back(answerAfter(loop, 3));
+  TaskGroup group;
+  group.spawn(gatherAndCatch(loop, std::move(tasks), &caught));
+  loop.advance(2s);
+  EXPECT_EQ(caught, "");
+  loop.advance(1s);
+  EXPECT_EQ(caught, "after 1");
+}
+
 struct Flag {
   bool* destroyed;
   ~Flag() { *destroyed = true; }

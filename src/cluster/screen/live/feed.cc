@@ -1,11 +1,8 @@
 #include "cluster/screen/live/feed.h"
 
-#include <poll.h>
 #include <unistd.h>
 
-#include <cstdio>
-
-#include "base/utf8.h"
+#include "cluster/screen/live/line_output.h"
 #include "cluster/screen/overview.h"
 
 namespace koord::cluster {
@@ -138,13 +135,9 @@ void Feed::print(const Snapshot& snapshot) {
   summarize(snapshot.objects, status);
   std::string line = statusLine(status);
   if (line == lastLine_) return;
-  // The cluster does not wait for a reader that does not read.
-  pollfd output{STDOUT_FILENO, POLLOUT, 0};
-  if (::poll(&output, 1, 0) != 1) return;
+  if (!writeLine(STDOUT_FILENO, line)) return;
   lastShown_ = executor_.steadyNow();
   lastLine_ = std::move(line);
-  std::puts(lastLine_.c_str());
-  std::fflush(stdout);
 }
 
 }  // namespace koord::cluster

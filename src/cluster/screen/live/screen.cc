@@ -1,11 +1,11 @@
 #include "cluster/screen/live/screen.h"
 
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 
+#include "cluster/screen/live/line_output.h"
 #include "cluster/screen/terminal/terminal.h"
 
 namespace koord::cluster {
@@ -15,10 +15,8 @@ namespace {
 constexpr std::size_t kMostProblems = 5;  // on the screen; the log has all
 constexpr int kPatienceMs = 200;
 
-// Drops the line if the reader does not read: the cluster must not wait for it.
-void writeLine(const std::string& line) {
-  pollfd output{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&output, 1, kPatienceMs) == 1) std::fprintf(stderr, "%s\n", line.c_str());
+void say(const std::string& line) {
+  writeLine(STDERR_FILENO, line, kPatienceMs);
 }
 
 }  // namespace
@@ -38,12 +36,12 @@ Screen::~Screen() {
 
 void Screen::progress(const std::string& line) {
   if (quiet_ || drawing()) return;
-  writeLine(line);
+  say(line);
 }
 
 void Screen::problem(const std::string& line) {
   if (!drawing()) {
-    writeLine("koordctl: " + line);
+    say("koordctl: " + line);
     return;
   }
   if (problems_.size() >= kMostProblems) problems_.erase(problems_.begin());
@@ -65,7 +63,7 @@ void Screen::start(Executor& executor, FeedOptions options) {
 void Screen::leave() {
   left_ = true;
   feed_.reset();
-  for (const auto& line : std::exchange(problems_, {})) writeLine("koordctl: " + line);
+  for (const auto& line : std::exchange(problems_, {})) say("koordctl: " + line);
 }
 
 }  // namespace koord::cluster

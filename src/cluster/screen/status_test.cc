@@ -245,6 +245,13 @@ TEST(StatusTest, WordsAreCutByCharactersNotBytes) {
   EXPECT_THAT(wrapped("one two three", 7, 2), testing::ElementsAre("one two", "  three"));
   EXPECT_THAT(wrapped("  a longwordthatdoesnotfit", 8, 2),
               testing::ElementsAre("  a", "  longwo", "  rdthat", "  doesno", "  tfit"));
+  EXPECT_THAT(wrapped("  あい", 2, 4), testing::ElementsAre("  ", " あ", " い"));
+}
+
+TEST(StatusTest, AMegabyteWithoutBlanksIsWrappedInNoTime) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(wrapped(std::string(4'000'000, 'x'), 80, 0).size(), 50'000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST(StatusTest, ABudgetBelowNothingIsSaidInWords) {

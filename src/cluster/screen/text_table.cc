@@ -58,12 +58,16 @@ std::vector<std::string> wrapped(const std::string& text, int width, int indent)
       full(lead + text.substr(word, end - word));
     }
     at = end;
+    if (columnsIn(line) <= width) continue;
     // A word that is longer than a line.
-    while (columnsIn(line) > width) {
-      const std::size_t most = std::max<std::size_t>(fitting(line, width).size(), 1);
-      const std::string rest = line.substr(most);
-      line.resize(most);
-      full(lead + rest);
+    const std::string whole = std::exchange(line, {});
+    std::string_view rest = whole;
+    while (!rest.empty()) {
+      if (!line.empty()) full(lead);
+      const std::size_t part = fitting(rest, width - columnsIn(line)).size();
+      const std::size_t taken = std::max(part, glyphAt(rest).length);
+      line += rest.substr(0, taken);
+      rest.remove_prefix(taken);
     }
   }
   lines.push_back(std::move(line));

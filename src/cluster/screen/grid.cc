@@ -40,6 +40,8 @@ int Grid::put(int row, int column, std::string_view text, Style style, int most)
   const int room = std::min(most, columns_ - column);
   Cell* cell = &cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) +
                        static_cast<std::size_t>(column)];
+  // The other halves of characters that are partly overwritten.
+  if (cell->code == 0 && column > 0) cell[-1].code = U' ';
   int used = 0;
   while (!text.empty()) {
     const Glyph glyph = glyphAt(text);
@@ -49,6 +51,7 @@ int Grid::put(int row, int column, std::string_view text, Style style, int most)
     used += glyph.columns;
     text.remove_prefix(glyph.length);
   }
+  if (column + used < columns_ && cell[used].code == 0) cell[used].code = U' ';
   return used;
 }
 

@@ -259,5 +259,12 @@ TEST(ColumnsTest, CharactersTakeOneColumnOrTwo) {
   EXPECT_EQ(grid.put(3, 0, "outside"), 0);
 }
 
+TEST(ColumnsTest, NoHalfOfACharacterIsLeft) {
+  Grid grid(1, 6);
+  grid.put(0, 0, "節点節");
+  grid.put(0, 1, "ab");
+  EXPECT_EQ(grid.text(0), " ab 節");
+}
+
 }  // namespace
 }  // namespace koord::cluster

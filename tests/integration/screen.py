@@ -113,7 +113,7 @@ def look_around(host, pane):
     pane.expect("node sim-1", "batch-cpu = ", "mid-memory = ", "PODS")  # koord-manager's answer
     pane.resize(24, 80)
     pane.type("p")
-    pane.expect("CPU/REQUEST", 'filter "sim-1"')
+    pane.expect("CPU/REQUEST", 'filter "=sim-1"')
     pane.press("Escape", "6", "Enter")
     pane.expect("evil?]0;stolen??[2J")  # the whole message, harmless
     check(pane.shows("pane_title") != "stolen", "a message set the title of the terminal")

@@ -14,6 +14,8 @@ char lowerOf(char c) {
 }
 
 bool containsWord(std::string_view text, std::string_view word) {
+  if (word.size() > 1 && word.starts_with('='))
+    return std::ranges::equal(text, word.substr(1), {}, lowerOf);
   return std::ranges::search(text, word, {}, lowerOf).begin() != text.end();
 }
 

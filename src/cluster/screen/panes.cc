@@ -141,7 +141,7 @@ Wish Panes::podsOfNode() {
     node = one->selected.name;
   }
   if (node.empty()) return Wish::None;
-  lists_[static_cast<std::size_t>(PaneKind::Pods) - 1].rows.setFilter(node);
+  lists_[static_cast<std::size_t>(PaneKind::Pods) - 1].rows.setFilter("=" + node);
   return show(PaneKind::Pods);
 }
 

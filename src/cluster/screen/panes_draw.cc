@@ -26,7 +26,8 @@ Document helpText() {
       "koordlet "
       "does and why; why a pod is where it is, or waits\n"
       "Esc             back; ends a filter\n"
-      "/               shows only rows with these words, in any column\n"
+      "/               shows only rows with these words, in any column; =word: nothing else is in "
+      "the column\n"
       "s, S            sort by the next column, by the one before\n"
       "r               the other direction\n"
       "p               the pods of the selected node\n"
@@ -177,7 +178,8 @@ void Panes::drawList(Grid& grid, List& list, WallTime now) {
     const int row = static_cast<int>(i - list.top) + 2;
     const Style style = i == list.cursor ? Style::Selected : one.style;
     if (i == list.cursor) grid.paint(row, style);
-    drawRow(row, [&](std::size_t c) { return textOf(one.values[c], now); }, style);
+    drawRow(
+        row, [&](std::size_t c) { return textOf(one.values[c], now); }, style);
   }
   if (size == 0)
     grid.put(2, 0, list.rows.total() == 0 ? "none" : "no row has these words", Style::Dim);

@@ -218,7 +218,7 @@ TEST(PanesTest, GoesFromANodeToItsPods) {
   shown.type("2");
   EXPECT_EQ(shown.type("p"), Wish::Refresh);
   EXPECT_EQ(shown.panes.pane(), PaneKind::Pods);
-  EXPECT_THAT(shown.text(), HasSubstr("filter \"box\""));
+  EXPECT_THAT(shown.text(), HasSubstr("filter \"=box\""));
   EXPECT_THAT(shown.text(), Not(HasSubstr("pod-007")));  // which waits
 }
 

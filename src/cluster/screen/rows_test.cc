@@ -74,6 +74,19 @@ TEST(ListingTest, UnknownValuesStayAtTheEnd) {
   EXPECT_EQ(listing.find({Subject::Kind::Node, "", "b"}), std::nullopt);
 }
 
+TEST(ListingTest, AWordWithAnEqualsSignIsAllThatIsInTheColumn) {
+  Listing listing({{"POD"}, {"NODE"}});
+  const auto row = [](const char* name, const char* node) {
+    return Row{{Subject::Kind::Pod, "", name}, {textValue(name), textValue(node)}};
+  };
+  listing.setRows({row("a", "sim-1"), row("b", "sim-10"), row("sim-1-c", "sim-2"), row("=", "x")});
+  listing.setFilter("=Sim-1");
+  ASSERT_EQ(listing.size(), 1u);
+  EXPECT_EQ(listing.row(0).subject.name, "a");
+  listing.setFilter("=");
+  EXPECT_EQ(listing.size(), 1u);
+}
+
 TEST(RowsTest, TheYoungestComesFirst) {
   const WallTime now = WallTime{} + std::chrono::hours(1);
   EXPECT_LT(compare(sinceValue(now), sinceValue(now - std::chrono::seconds(9))), 0);

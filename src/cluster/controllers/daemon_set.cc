@@ -85,6 +85,7 @@ Task<Result<>> DaemonSetController::act(SetPtr set, std::string hash, DaemonPlan
   auto ended = due(*set, plan);
   auto replacing = removePods(set, std::move(ended));
   auto done = co_await replacing;
+  if (std::ssize(plan.remove) > kBurst) plan.remove.resize(kBurst);
   auto removing = removePods(set, std::move(plan.remove));
   auto removed = co_await removing;
   if (done) done = std::move(removed);

@@ -19,8 +19,8 @@ namespace koord::cluster {
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 
-// Limit of pods created for one owner in one sync. Then other owners get a turn, and the owner is
-// examined again before it gets more.
+// Limit of pods created or deleted for one owner in one sync. Then other owners get a turn, and the
+// owner is examined again before it gets or loses more.
 inline constexpr int kBurst = 500;
 
 // The name of a pod: `name`, or generated from `prefix`; by default from the owner's name.

@@ -454,5 +454,38 @@ TEST_F(RestartTest, AnOwnerThatIsAddedWhileAnotherIsLookedForIsKept) {
   run->api.setOnRequest({});
 }
 
+Task<void> scale(kube::Api& api, int replicas) {
+  json::value patch = json::object{{"spec", {{"replicas", replicas}}}};
+  auto patching =
+      kube::mergePatch(api, api::ReplicaSet::kType, {"default", "web"}, std::move(patch));
+  const auto patched = co_await patching;
+  EXPECT_TRUE(patched);
+}
+
+TEST(BurstTest, AReplicaSetThatGrowsAgainWhileItsPodsAreDeletedKeepsTheRest) {
+  TestCluster cluster;
+  ControllersRun run(cluster);
+  cluster.create(
+      "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web}\nspec:\n  replicas: 520\n  "
+      "selector: {matchLabels: {app: web}}\n  template: {metadata: {labels: {app: web}}, spec: "
+      "{containers: [{name: c, image: v1}]}}\n");
+  const auto has = [&](std::size_t pods) {
+    return [&, pods] { return run.pods.objects().size() == pods; };
+  };
+  ASSERT_TRUE(cluster.until(has(520)));
+  int removals = 0;
+  TaskGroup tasks;
+  run.api.setOnRequest([&](const kube::Request& request) {
+    if (request.verb == kube::Verb::Delete && request.resource == "pods" && ++removals == 1)
+      tasks.spawn(scale(cluster.api, 520));
+  });
+  tasks.spawn(scale(cluster.api, 0));
+  ASSERT_TRUE(cluster.until([&] { return removals > 0; }));
+  cluster.loop.advance(10s);
+  EXPECT_EQ(removals, kBurst);
+  EXPECT_TRUE(has(520)());
+  run.api.setOnRequest({});
+}
+
 }  // namespace
 }  // namespace koord::cluster

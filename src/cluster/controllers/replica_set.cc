@@ -91,7 +91,7 @@ Task<Result<>> ReplicaSetController::manage(SetPtr set, std::vector<PodPtr> acti
   }
   if (have == wanted) co_return Result<>{};
   sortForScaleDown(active, podsOfDeployment(*set), executor_.wallNow());
-  active.resize(static_cast<std::size_t>(have - wanted));
+  active.resize(static_cast<std::size_t>(std::min(have - wanted, kBurst)));
   auto removing = pods_.removeMany(owner, std::move(active));
   co_return co_await removing;
 }

@@ -173,23 +173,29 @@ void RecordingRing::advance() {
   if (phase_ == Phase::Reading) {
     if (!next_->recorded->instance().synced()) return;
     if (!leading_) return takeOver();
-    if (!nextHasSeenAll()) return;
+    if (!nextHasSeenAll(Assumed::Ignored)) return;
     if (scheduler.bindingsInFlight() > 0 && since < kQuietPatience) return;
     current_.recorded->stop();
     phase_ = Phase::Draining;
     phaseSince_ = executor_.steadyNow();
     return;
   }
-  if (scheduler.bindingsInFlight() > 0 && since < kDrainPatience) return;
-  if (nextHasSeenAll()) takeOver();
+  if (since < kDrainPatience) {
+    if (scheduler.bindingsInFlight() == 0 && nextHasSeenAll(Assumed::Counted)) takeOver();
+    return;
+  }
+  if (nextHasSeenAll(Assumed::Ignored)) takeOver();
 }
 
 // The informers of both follow the same API server, but not at the same moment. A pod that only one
-// of them has seen on its node would be placed twice, or its resources used twice.
-bool RecordingRing::nextHasSeenAll() const {
+// of them has seen on its node would be placed twice, or its resources used twice. Assumed pods:
+// the current instance has chosen their nodes, and has not seen them there yet. Under load, and
+// with gangs that wait, there are always some.
+bool RecordingRing::nextHasSeenAll(Assumed assumed) const {
   const Cluster& now = current_.recorded->instance().scheduler().cluster();
   const Cluster& then = next_->recorded->instance().scheduler().cluster();
   return std::ranges::all_of(now.pods(), [&](const Cluster::PodRecord& pod) {
+    if (pod.assumed && assumed == Assumed::Ignored) return true;
     const auto* seen = then.findPod(pod.info->uid());
     return seen && then.node(seen->node).name == now.node(pod.node).name;
   });

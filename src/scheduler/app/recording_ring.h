@@ -77,7 +77,8 @@ class RecordingRing {
   std::uint64_t threshold() const;
   void beginNext();
   void advance();
-  bool nextHasSeenAll() const;
+  enum class Assumed { Counted, Ignored };
+  bool nextHasSeenAll(Assumed assumed) const;
   void takeOver();
 
   const RecordingOptions options_;

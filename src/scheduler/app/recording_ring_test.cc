@@ -23,6 +23,7 @@ struct RingFixture {
   Registry registry = makeRegistry();
   std::string file = (std::filesystem::temp_directory_path() / "ring.rec").string();
   std::unique_ptr<RecordingRing> ring;
+  SchedulerConfiguration configuration = defaultConfiguration();
   int pods = 0;
 
   RingFixture() {
@@ -32,7 +33,7 @@ struct RingFixture {
 
   void open(std::uint64_t limit, std::uint64_t segment) {
     InstanceSettings settings;
-    settings.scheduler.configuration = defaultConfiguration();
+    settings.scheduler.configuration = configuration;
     settings.scheduler.configuration.leaderElection.leaderElect = false;
     settings.scheduler.seed = 3;
     ring = RecordingRing::create({.file = file, .limit = limit, .segment = segment}, settings, "v1",
@@ -57,12 +58,17 @@ struct RingFixture {
                     "status": {{"allocatable": {{"cpu": "64", "memory": "64Gi", "pods": "500"}}}}}})",
                       i));
   }
-  void addPod() {
+  void addPod() { addPod(fmt::format("p{}", pods++)); }
+  void addPod(const std::string& name) {
     cluster.put(api::Pod::kType, fmt::format(R"({{"apiVersion": "v1", "kind": "Pod",
-                  "metadata": {{"name": "p{}", "namespace": "default"}},
+                  "metadata": {{"name": "{}", "namespace": "default"}},
                   "spec": {{"schedulerName": "default-scheduler", "containers": [{{"name": "c", "image": "i",
                     "resources": {{"requests": {{"cpu": "10m"}}}}}}]}}}})",
-                                             pods++));
+                                             name));
+  }
+  bool isBound(const std::string& name) {
+    const auto pod = cluster.get(api::Pod::kType, name, "default");
+    return pod && !textAt(*pod, "spec", "nodeName").empty();
   }
   Outcome replay(const std::string& path) {
     auto source = recording::FileSource::open(path).value();
@@ -102,11 +108,34 @@ TEST(RecordingRing, every_segment_can_be_replayed_and_together_they_are_bounded)
   f.expectSame(f.file, recording::Reader::End::Cut);
   f.expectSame(f.file + ".old", recording::Reader::End::Complete);
   int bound = 0;
-  for (int i = 0; i < f.pods; ++i) {
-    const auto pod = f.cluster.get(api::Pod::kType, fmt::format("p{}", i), "default");
-    bound += pod && !textAt(*pod, "spec", "nodeName").empty();
-  }
+  for (int i = 0; i < f.pods; ++i) bound += f.isBound(fmt::format("p{}", i));
   EXPECT_EQ(bound, f.pods);
+}
+
+// Each pod "waiting" keeps its node and is never bound, as a member of a gang that stays alone.
+struct Waiting final : Plugin, PermitPlugin {
+  std::string_view name() const override { return "Waiting"; }
+  PermitResult permit(CycleState&, const PodPtr& pod, NodeId) override {
+    if (pod->pod->metadata.name != "waiting") return {};
+    return {{Code::Wait, {}, {}}, 10min};
+  }
+};
+
+TEST(RecordingRing, a_pod_that_waits_for_others_does_not_keep_the_next_segment_from_taking_over) {
+  RingFixture f;
+  f.registry["Waiting"] = [](Fields&, Handle&) { return std::make_unique<Waiting>(); };
+  f.configuration.profiles.front().plugins["permit"].enabled.push_back({"Waiting", 0});
+  f.addNodes(3);
+  f.open(400'000, 20'000);
+  f.addPod("waiting");
+  for (int round = 0; round < 300; ++round) {
+    f.addPod();
+    f.loop.advance(700ms);
+  }
+  EXPECT_GE(f.ring->takeOvers(), 1U);
+  EXPECT_TRUE(f.isBound(fmt::format("p{}", f.pods - 1)));
+  f.ring.reset();
+  f.expectSame(f.file + ".old", recording::Reader::End::Complete);
 }
 
 TEST(RecordingRing, a_state_that_is_too_large_ends_the_recording_and_not_the_scheduler) {
@@ -118,9 +147,7 @@ TEST(RecordingRing, a_state_that_is_too_large_ends_the_recording_and_not_the_sch
     f.loop.advance(1s);
   }
   EXPECT_LE(f.bytes(), 60'000U);
-  const auto pod = f.cluster.get(api::Pod::kType, fmt::format("p{}", f.pods - 1), "default");
-  ASSERT_TRUE(pod);
-  EXPECT_FALSE(textAt(*pod, "spec", "nodeName").empty());
+  EXPECT_TRUE(f.isBound(fmt::format("p{}", f.pods - 1)));
 }
 
 TEST(RecordingRing, the_header_keeps_the_settings) {

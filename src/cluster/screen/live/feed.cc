@@ -14,6 +14,7 @@ namespace {
 constexpr Duration kPeriod = 1s;
 constexpr Duration kPlainPeriod = 5s;
 constexpr Duration kExplainPeriod = 5s;
+constexpr Duration kBusyPause = 200ms;  // answers do not pile up for a terminal that does not read
 
 template <class T>
 std::vector<std::shared_ptr<const T>> allOf(const kube::Informer<T>* informer) {
@@ -81,6 +82,11 @@ void Feed::shown(PaneKind pane, std::optional<Subject> opened) {
 Task<void> Feed::explainForever(int round) {
   const Subject subject = *opened_;
   while (round == round_) {
+    if (viewer_ && !viewer_->isIdle()) {
+      auto pause = sleepFor(executor_, kBusyPause);
+      co_await pause;
+      continue;
+    }
     Question question = options_.question;
     question.executor = &executor_;
     question.subject = subject;

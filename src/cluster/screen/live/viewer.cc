@@ -128,10 +128,12 @@ void Viewer::show(Snapshot snapshot) {
 }
 
 void Viewer::answer(Subject subject, Document text) {
-  thread_->loop().post(
-      [face = face_, subject = std::move(subject), text = std::move(text)]() mutable {
-        face->answer(subject, std::move(text));
-      });
+  ++*waiting_;
+  thread_->loop().post([face = face_, waiting = waiting_, subject = std::move(subject),
+                        text = std::move(text)]() mutable {
+    face->answer(subject, std::move(text));
+    --*waiting;
+  });
 }
 
 }  // namespace koord::cluster

@@ -37,7 +37,7 @@ class Viewer {
   // Restores the terminal.
   ~Viewer();
 
-  // False while the last snapshot is not on the screen: another one would only wait.
+  // False while the last snapshot or answer is not on the screen: another one would only wait.
   bool isIdle() const { return waiting_->load() == 0; }
   void show(Snapshot snapshot);
   // The answer of components about the subject.

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "cluster/screen/columns.h"
 #include "cluster/screen/object_rows.h"
+#include "cluster/screen/text_table.h"
 
 namespace koord::cluster {
 
 namespace {
+
+constexpr int kWidest = 100;  // of a table's columns beside the last
 
 // Writes titles, fields and rows.
 class Details {
@@ -103,8 +107,10 @@ class Details {
     for (const auto& row : rows) {
       auto& line = cells.emplace_back();
       for (std::size_t i = 0; i < most; ++i) {
-        line.push_back(textOf(row.values[i], objects_.now));
-        widths[i] = std::max({widths[i], line[i].size(), columns[i].title.size()});
+        std::string text = textOf(row.values[i], objects_.now);
+        line.push_back(i + 1 < most ? ellipsized(std::move(text), kWidest) : std::move(text));
+        widths[i] = std::max(
+            {widths[i], static_cast<std::size_t>(columnsIn(line[i])), columns[i].title.size()});
       }
     }
     const auto write = [&](const auto& cellOf, Style style) {

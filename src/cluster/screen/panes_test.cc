@@ -245,6 +245,17 @@ TEST(DetailsTest, ANodeShowsItsKoordletAndItsPods) {
   EXPECT_THAT(detailsOf(gone, shown.objects, shown.status).front().text, HasSubstr("not exist"));
 }
 
+TEST(DetailsTest, AMegabyteInOneRowDoesNotWidenTheOthers) {
+  Shown shown;
+  auto odd = *shown.objects.pods[0];
+  odd.status.reason = std::string(1'000'000, 'x');
+  shown.objects.pods[0] = std::make_shared<const api::Pod>(odd);
+  std::size_t size = 0;
+  for (const auto& line : detailsOf({Subject::Kind::Node, "", "box"}, shown.objects, shown.status))
+    size += line.text.size();
+  EXPECT_LT(size, 100'000u);
+}
+
 TEST(ColumnsTest, CharactersTakeOneColumnOrTwo) {
   EXPECT_EQ(columnsIn("größer"), 6);
   EXPECT_EQ(columnsIn("節点"), 4);

@@ -462,29 +462,76 @@ Task<void> scale(kube::Api& api, int replicas) {
   EXPECT_TRUE(patched);
 }
 
-TEST(BurstTest, AReplicaSetThatGrowsAgainWhileItsPodsAreDeletedKeepsTheRest) {
+Task<void> remove(kube::Api& api) {
+  auto removing = kube::deleteObject(api, api::ReplicaSet::kType, {"default", "web"}, {});
+  const auto removed = co_await removing;
+  EXPECT_TRUE(removed);
+}
+
+std::string replicaSet(const std::string& name, int replicas) {
+  return "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: " + name +
+         "}\nspec:\n  replicas: " + std::to_string(replicas) +
+         "\n  selector: {matchLabels: {app: web}}\n  template: {metadata: {labels: {app: web}}, "
+         "spec: {containers: [{name: c, image: v1}]}}\n";
+}
+
+// Something happens in the middle of many requests about pods.
+class BurstTest : public testing::Test {
+ protected:
+  // At the request of that number, counted from now.
+  void at(int number, kube::Verb verb, std::function<Task<void>()> act) {
+    requests = 0;
+    run.api.setOnRequest([this, number, verb, act](const kube::Request& request) {
+      if (request.verb == verb && request.resource == "pods" && ++requests == number)
+        tasks.spawn(act());
+    });
+  }
+  bool untilPods(std::size_t pods) {
+    return cluster.until([&] { return run.pods.objects().size() == pods; });
+  }
+
   TestCluster cluster;
-  ControllersRun run(cluster);
-  cluster.create(
-      "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web}\nspec:\n  replicas: 520\n  "
-      "selector: {matchLabels: {app: web}}\n  template: {metadata: {labels: {app: web}}, spec: "
-      "{containers: [{name: c, image: v1}]}}\n");
-  const auto has = [&](std::size_t pods) {
-    return [&, pods] { return run.pods.objects().size() == pods; };
-  };
-  ASSERT_TRUE(cluster.until(has(520)));
-  int removals = 0;
+  ControllersRun run{cluster};
+  int requests = 0;
   TaskGroup tasks;
-  run.api.setOnRequest([&](const kube::Request& request) {
-    if (request.verb == kube::Verb::Delete && request.resource == "pods" && ++removals == 1)
-      tasks.spawn(scale(cluster.api, 520));
-  });
+};
+
+TEST_F(BurstTest, AReplicaSetThatGrowsAgainWhileItsPodsAreDeletedKeepsTheRest) {
+  cluster.create(replicaSet("web", 520));
+  ASSERT_TRUE(untilPods(520));
+  at(1, kube::Verb::Delete, [&] { return scale(cluster.api, 520); });
   tasks.spawn(scale(cluster.api, 0));
-  ASSERT_TRUE(cluster.until([&] { return removals > 0; }));
+  ASSERT_TRUE(cluster.until([&] { return requests > 0; }));
   cluster.loop.advance(10s);
-  EXPECT_EQ(removals, kBurst);
-  EXPECT_TRUE(has(520)());
-  run.api.setOnRequest({});
+  EXPECT_EQ(requests, kBurst);
+  EXPECT_EQ(run.pods.objects().size(), 520u);
+}
+
+TEST_F(BurstTest, AReplicaSetThatShrinksOrEndsWhileItsPodsAreCreatedHasNoneTooMany) {
+  at(100, kube::Verb::Create, [&] { return scale(cluster.api, 5); });
+  cluster.create(replicaSet("web", 600));
+  cluster.loop.advance(10s);
+  EXPECT_EQ(requests, kBurst);
+  EXPECT_EQ(run.pods.objects().size(), 5u);
+  at(100, kube::Verb::Create, [&] { return remove(cluster.api); });
+  tasks.spawn(scale(cluster.api, 300));
+  EXPECT_TRUE(untilPods(0));
+  EXPECT_EQ(requests, 295);
+}
+
+TEST_F(BurstTest, ReplicaSetsThatSelectTheSamePodsShareThem) {
+  for (const char* name : {"a", "b", "c"})
+    cluster.create(std::string("apiVersion: v1\nkind: Pod\nmetadata: {name: ") + name +
+                   ", labels: {app: web}}\nspec: {containers: [{name: c, image: v1}]}\n");
+  for (int i = 0; i < 10; ++i) cluster.create(replicaSet("web-" + std::to_string(i), 2));
+  EXPECT_TRUE(untilPods(20));
+  cluster.loop.advance(30s);
+  std::map<std::string, int> owned;
+  for (const auto& pod : run.pods.objects())
+    if (const auto* owner = api::controllerOf(pod->metadata)) ++owned[owner->name];
+  EXPECT_EQ(run.pods.objects().size(), 20u);
+  EXPECT_EQ(owned.size(), 10u);
+  for (const auto& [name, pods] : owned) EXPECT_EQ(pods, 2) << name;
 }
 
 }  // namespace

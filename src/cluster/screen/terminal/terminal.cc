@@ -117,8 +117,13 @@ std::optional<Key::Code> codeOf(wint_t key) {
 
 class CursesTerminal final : public Terminal {
  public:
-  CursesTerminal(Executor& executor, std::function<void(const Key&)> onKey, SCREEN* screen)
-      : executor_(executor), onKey_(std::move(onKey)), screen_(screen) {
+  CursesTerminal(Executor& executor, std::function<void(const Key&)> onKey, Pipe wake, Pipe winch,
+                 SCREEN* screen)
+      : executor_(executor),
+        onKey_(std::move(onKey)),
+        screen_(screen),
+        wake_(std::move(wake)),
+        winch_(std::move(winch)) {
     ::set_escdelay(kEscapeDelayMs);
     ::cbreak();  // Ctrl-C stays a signal
     ::noecho();
@@ -277,6 +282,9 @@ void Terminal::prepareLocale() {
 
 std::unique_ptr<Terminal> Terminal::open(Executor& executor,
                                          std::function<void(const Key&)> onKey) {
+  Pipe wake;
+  Pipe winch;
+  if (!wake.to || !winch.to) return nullptr;
   ::tcgetattr(STDIN_FILENO, &modes);
   SCREEN* screen = ::newterm(nullptr, stdout, stdin);
   if (!screen) return nullptr;
@@ -286,7 +294,8 @@ std::unique_ptr<Terminal> Terminal::open(Executor& executor,
     ::delscreen(screen);
     return nullptr;
   }
-  return std::make_unique<CursesTerminal>(executor, std::move(onKey), screen);
+  return std::make_unique<CursesTerminal>(executor, std::move(onKey), std::move(wake),
+                                          std::move(winch), screen);
 }
 
 OutputRelease::OutputRelease() {

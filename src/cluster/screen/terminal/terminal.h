@@ -20,8 +20,8 @@ class Terminal {
   static bool usable();
   // Characters beyond ASCII need a locale. Call it before other threads start.
   static void prepareLocale();
-  // Takes over the terminal; nullptr if its type ($TERM) has no cursor. onKey is called on the
-  // executor.
+  // Takes over the terminal; nullptr if its type ($TERM) has no cursor, or if there are no free
+  // file descriptors. onKey is called on the executor.
   static std::unique_ptr<Terminal> open(Executor& executor, std::function<void(const Key&)> onKey);
 
   virtual ~Terminal() = default;  // restores the terminal

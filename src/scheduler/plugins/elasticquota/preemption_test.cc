@@ -11,6 +11,7 @@ using testing::PodBuilder;
 using testing::aQuota;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::PodBuilder;
 using testing::QuotaFixture;
 using namespace std::chrono_literals;
 

@@ -93,11 +93,11 @@ class Replay {
 
   void warnOfVersion(const json::value& header) {
     const std::string version = scheduler::versionOfRecording(header);
-    if (version.empty() || version == fmt::format("v{}", programVersion())) return;
+    if (version == fmt::format("v{}", programVersion())) return;
     errors_ += fmt::format(
         "koordctl replay: the recording is of koord-scheduler {}, this is koordctl v{}: "
         "differences may come from that\n",
-        version, programVersion());
+        version.empty() ? "of an unknown version" : version, programVersion());
   }
 
   // The second scheduler has the recorded settings, apart from the configuration.

@@ -46,14 +46,21 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path,
     return koord::fail(errnoError("remove " + path, errno));
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return koord::fail(errnoError("create " + path, errno));
+  return create(std::move(file), path, header);
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(Fd file, const std::string& path,
+                                                       const json::value& header) {
+  const std::string text = toJson(header);
+  if (text.size() > kMaxBlock)
+    return koord::fail(ErrorCode::Invalid, path + ": the configuration is too long to be recorded");
   std::string head(kMagic);
   putWord(head, kFormatVersion);
-  if (auto written = writeAll(file.get(), head, path); !written)
-    return koord::fail(std::move(written.error()));
   std::unique_ptr<FileWriter> writer(new FileWriter(path, std::move(file)));
+  auto written = writeAll(writer->file_.get(), head, path);
   writer->size_ = head.size();
-  if (auto written = writer->writeBlock(toJson(header)); !written)
-    return koord::fail(std::move(written.error()));
+  if (written) written = writer->writeBlock(text);
+  if (!written) writer->failure_ = std::move(written.error().message);
   writer->thread_ = std::thread([self = writer.get()] { self->run(); });
   pthread_setname_np(writer->thread_.native_handle(), "recording");
   return writer;
@@ -65,19 +72,22 @@ FileWriter::FileWriter(std::string path, Fd file)
       compression_(std::make_unique<Compression>()) {}
 
 FileWriter::~FileWriter() {
-  if (thread_.joinable()) end("");
+  if (!thread_.joinable()) return;
+  end("");
+  thread_.join();
 }
 
 void FileWriter::end(std::string_view why) {
-  if (!thread_.joinable()) return;
   if (!why.empty()) add(Item::End, 0, why);
   flush();
-  {
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-    wake_.notify_one();
-  }
-  thread_.join();
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  wake_.notify_one();
+}
+
+bool FileWriter::waits() const {
+  const std::lock_guard lock(mutex_);
+  return waitingBytes_ > 0;
 }
 
 std::string FileWriter::failure() const {
@@ -89,9 +99,8 @@ void FileWriter::take(std::string bytes) {
   const std::lock_guard lock(mutex_);
   if (ended_ || !failure_.empty()) return;
   if (waitingBytes_ > kMaxWaiting) {
-    failure_ = fmt::format("{}: the disk is too slow: {} MiB wait to be written", path_,
-                           waitingBytes_ >> 20);
-    return;
+    return giveUp(fmt::format("{}: the disk is too slow: {} MiB wait to be written", path_,
+                              waitingBytes_ >> 20));
   }
   waitingBytes_ += bytes.size();
   waiting_.push_back(std::move(bytes));
@@ -105,16 +114,17 @@ void FileWriter::run() {
     if (waiting_.empty()) return;
     const std::string bytes = std::move(waiting_.front());
     waiting_.pop_front();
-    if (!failure_.empty()) {  // what came after a gap is of no use
-      waitingBytes_ -= bytes.size();
-      continue;
-    }
     lock.unlock();
     auto written = writeBlocks(bytes);
     lock.lock();
     waitingBytes_ -= bytes.size();
-    if (!written) failure_ = std::move(written.error().message);
+    if (!written && failure_.empty()) giveUp(std::move(written.error().message));
   }
+}
+
+void FileWriter::giveUp(std::string why) {
+  failure_ = std::move(why);
+  waiting_.clear();
 }
 
 Result<> FileWriter::writeBlocks(std::string_view bytes) {

@@ -20,15 +20,22 @@ namespace koord::scheduler::recording {
 
 class FileWriter final : public Writer {
  public:
-  // Replaces the file, which only its user can read. The header is a JSON object.
+  // Replaces the file, which only its user can read. The header is a JSON object. A disk that is
+  // full is a failure() of the writer, as later.
   static Result<std::unique_ptr<FileWriter>> create(const std::string& path,
                                                     const json::value& header);
+  // The same in this file, which has this name in messages.
+  static Result<std::unique_ptr<FileWriter>> create(Fd file, const std::string& path,
+                                                    const json::value& header);
+  // Waits for the disk.
   ~FileWriter() override;
 
-  // Ends the recording with this reason and waits for the disk. Later items are ignored.
+  // Ends the recording with this reason; does not wait for the disk. Later items are ignored.
   void end(std::string_view why);
   // Bytes in the file.
   std::uint64_t size() const { return size_; }
+  // Whether something that was flushed is not in the file yet.
+  bool waits() const;
   // Why nothing more is written; "" if all is well.
   std::string failure() const;
 
@@ -36,6 +43,7 @@ class FileWriter final : public Writer {
   FileWriter(std::string path, Fd file);
   void take(std::string bytes) override;
   void run();
+  void giveUp(std::string why);  // with mutex_
   Result<> writeBlocks(std::string_view bytes);
   Result<> writeBlock(std::string_view bytes);
 
@@ -48,7 +56,7 @@ class FileWriter final : public Writer {
   std::condition_variable wake_;
   std::deque<std::string> waiting_;  // guarded by mutex_, as are the next three
   std::size_t waitingBytes_ = 0;
-  std::string failure_;
+  std::string failure_;  // once it is set, nothing waits or comes: what follows a gap is of no use
   bool ended_ = false;
   std::thread thread_;
 };

@@ -48,7 +48,7 @@ class Recorder final : public Executor {
     if (inTurn()) return fn();
     turn(item, 0, bytes, {}, fn);
   }
-  bool inTurn() const { return running_ && std::this_thread::get_id() == thread_; }
+  bool inTurn() const { return std::this_thread::get_id() == thread_ && running_; }
 
   // Within a turn: what the scheduler asks for or decides.
   void output(Item item, std::uint64_t number, std::string_view bytes) {

@@ -1,9 +1,13 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/file.h"
 #include "base/random.h"
@@ -97,6 +101,34 @@ TEST(Recording, a_link_is_replaced_and_not_followed) {
   writeSample(link);
   EXPECT_EQ(readFile(target).value(), "precious");
   EXPECT_FALSE(std::filesystem::is_symlink(link));
+}
+
+TEST(Recording, a_disk_that_takes_nothing_does_not_block_the_end) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  Fd reading(ends[0]);
+  auto writer = FileWriter::create(Fd(ends[1]), "pipe", json::object{}).value();
+  Random random(3);
+  std::string noise(1 << 20, '\0');
+  for (char& c : noise) c = static_cast<char>(random.below(256));
+  writer->add(Item::Event, 1, noise);
+  writer->end("nobody reads the pipe");
+  std::thread reader([&] {
+    std::string some(4096, '\0');
+    while (::read(reading.get(), some.data(), some.size()) > 0) {
+    }
+  });
+  writer.reset();
+  reader.join();
+}
+
+TEST(Recording, a_disk_that_is_full_at_the_start_is_a_failure_of_the_recording_only) {
+  auto writer =
+      FileWriter::create(Fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)), "full", json::object{});
+  ASSERT_TRUE(writer) << writer.error().message;
+  EXPECT_NE((*writer)->failure().find("No space left"), std::string::npos);
+  (*writer)->add(Item::Event, 1, "later");
+  (*writer)->end("the test is over");
 }
 
 TEST(Recording, a_file_that_is_cut_anywhere_is_good_up_to_there) {

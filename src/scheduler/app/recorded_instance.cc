@@ -8,13 +8,6 @@ using recording::Item;
 
 namespace {
 
-// Requests that may change what the scheduler does next: searches draw random numbers, and flags
-// turn work on.
-bool isInput(const net::ServerRequest& request) {
-  return request.target.starts_with("/debug/flags/") ||
-         (request.tls && request.target.starts_with("/apis/"));
-}
-
 class NoResponder final : public net::Responder {
  public:
   void respond(int /*status*/, net::Headers /*headers*/, Bytes /*body*/) override {}
@@ -40,6 +33,7 @@ Result<std::unique_ptr<RecordedInstance>> RecordedInstance::create(
   }
   self->recorder_ = std::make_unique<recording::Recorder>(surroundings.executor, *writer);
   recording::Recorder& recorder = *self->recorder_;
+  self->openDebugFlags_ = surroundings.service.openDebugFlags;
   self->api_ = std::make_unique<recording::RecordingApi>(recorder, surroundings.api);
   if (surroundings.http)
     self->http_ = std::make_unique<recording::RecordingTransport>(recorder, *surroundings.http);
@@ -79,6 +73,13 @@ void RecordedInstance::lead() {
 
 void RecordedInstance::stop() {
   input(Item::Stop, {}, [this] { instance_->stop(); });
+}
+
+// Searches draw random numbers, and flags turn work on. What is refused without TLS does neither,
+// and a replay has TLS.
+bool RecordedInstance::isInput(const net::ServerRequest& request) const {
+  if (request.target.starts_with("/debug/flags/")) return request.tls || openDebugFlags_;
+  return request.tls && request.target.starts_with("/apis/");
 }
 
 void RecordedInstance::handle(net::ServerRequest request, std::shared_ptr<net::Responder> to) {
@@ -136,7 +137,10 @@ recording::Inputs ReplayedInstance::inputs() {
 }
 
 void ReplayedInstance::begin() {
-  if (instance_) return replayer_.stop();
+  if (instance_) {
+    problem_ = "the recording begins twice";
+    return replayer_.stop();
+  }
   const bool extended = !settings_.scheduler.configuration.extenders.empty();
   ServiceState service;
   service.unhealthy = [] { return std::string(); };

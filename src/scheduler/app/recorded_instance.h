@@ -32,7 +32,10 @@ class RecordedInstance {
   // Runs fn as an input of the recording, if there is one.
   template <class Fn>
   void input(recording::Item item, std::string_view bytes, Fn&& fn);
+  // A request that may change what the scheduler does next.
+  bool isInput(const net::ServerRequest& request) const;
 
+  bool openDebugFlags_ = false;  // without TLS
   std::unique_ptr<recording::Recorder> recorder_;
   std::unique_ptr<recording::RecordingApi> api_;
   std::unique_ptr<recording::RecordingTransport> http_;

@@ -1,12 +1,16 @@
 #include "scheduler/app/recording_ring.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "base/log.h"
 #include "scheduler/app/recording_header.h"
+#include "scheduler/recording/file_format.h"
 
 namespace koord::scheduler {
 
@@ -27,6 +31,27 @@ std::string oldOf(const std::string& file) {
 }
 std::string nextOf(const std::string& file) {
   return file + ".next";
+}
+
+// Whatever else has this name is not ours to replace: a folder, a device, somebody's file.
+Result<> mayReplace(const std::string& file) {
+  struct stat status{};
+  if (::lstat(file.c_str(), &status) != 0)
+    return errno == ENOENT ? Result<>() : fail(errnoError("open " + file, errno));
+  std::string begin(recording::kMagic.size(), '\0');
+  if (S_ISREG(status.st_mode)) {
+    std::ifstream in(file, std::ios::binary);
+    in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(in.gcount()));
+  }
+  if (recording::kMagic.starts_with(begin)) return {};
+  return fail(ErrorCode::Invalid, file + " exists and is not a recording");
+}
+
+std::uint64_t sizeOf(const std::string& file) {
+  std::error_code ec;
+  const auto size = std::filesystem::file_size(file, ec);
+  return ec ? 0 : size;
 }
 
 void renameFile(const std::string& from, const std::string& to) {
@@ -61,8 +86,12 @@ Result<std::unique_ptr<RecordingRing>> RecordingRing::create(
                                                         random, std::move(surroundings)));
   const std::string& file = ring->options_.file;
   if (!file.empty()) {
-    renameFile(file, oldOf(file));
+    if (auto free = mayReplace(file); !free)
+      return fail(std::move(free.error()).within("--record"));
+    // A kill between the two renames of a take-over leaves the newest segment in FILE.next.
+    renameFile(std::filesystem::exists(file) ? file : nextOf(file), oldOf(file));
     std::remove(nextOf(file).c_str());
+    ring->oldBytes_ = sizeOf(oldOf(file));
   }
   auto segment = ring->makeSegment(file);
   if (!segment) return fail(std::move(segment.error()));
@@ -115,35 +144,45 @@ void RecordingRing::watch() {
 }
 
 void RecordingRing::check() {
+  const std::uint64_t next = next_ ? next_->writer->size() : 0;
+  if (oldBytes_ > 0 && oldBytes_ + current_.writer->size() + next > options_.limit) dropOld();
   checkFile(current_);
   if (next_) checkFile(*next_);
   if (stopping_) return;
+  if (phase_ == Phase::Reading && next_->reported) return abandonNext();
   if (phase_ != Phase::Recording) return advance();
   const bool grown = current_.writer && current_.state > 0 && !current_.reported &&
                      current_.writer->size() >= threshold();
   if (grown) beginNext();
 }
 
+void RecordingRing::dropOld() {
+  std::remove(oldOf(options_.file).c_str());
+  oldBytes_ = 0;
+}
+
 void RecordingRing::checkFile(Segment& segment) {
   if (!segment.writer || segment.reported) return;
-  segment.writer->flush();
   noteState(segment);
+  segment.writer->flush();
   std::string problem = segment.writer->failure();
   const std::uint64_t others = &segment == &current_ ? 0 : current_.writer->size();
   if (problem.empty() && segment.writer->size() + others > options_.limit)
     problem = fmt::format(
         "{}: the limit of --record-size is reached; the state of the cluster takes {} KiB, and a "
         "ring needs at least four times as much",
-        options_.file, segment.state >> 10);
+        options_.file, (segment.state > 0 ? segment.state : segment.writer->size()) >> 10);
   if (problem.empty()) return;
   segment.reported = true;
   log::error("the recording ends: {}", problem);
   segment.writer->end(problem);
 }
 
-void RecordingRing::noteState(Segment& segment) const {
-  if (segment.state == 0 && segment.recorded->instance().synced())
+// Everything up to the last check is in the file when nothing waits.
+void RecordingRing::noteState(Segment& segment) {
+  if (segment.state == 0 && segment.synced && !segment.writer->waits())
     segment.state = segment.writer->size();
+  segment.synced = segment.recorded->instance().synced();
 }
 
 std::uint64_t RecordingRing::threshold() const {
@@ -152,7 +191,7 @@ std::uint64_t RecordingRing::threshold() const {
 }
 
 void RecordingRing::beginNext() {
-  std::remove(oldOf(options_.file).c_str());
+  dropOld();
   settings_.scheduler.seed = random_.next();
   settings_.seed = random_.next();
   auto segment = makeSegment(nextOf(options_.file));
@@ -167,11 +206,22 @@ void RecordingRing::beginNext() {
   if (started_) next_->recorded->start();
 }
 
+// The next segment would have nothing of use: what is recorded stays, and nothing takes over.
+void RecordingRing::abandonNext() {
+  next_->recorded.reset();
+  previous_ = std::move(next_->writer);
+  next_.reset();
+  std::remove(nextOf(options_.file).c_str());
+  phase_ = Phase::Recording;
+  current_.reported = true;
+  current_.writer->end("the next segment could not be written");
+}
+
 void RecordingRing::advance() {
   const Duration since = executor_.steadyNow() - phaseSince_;
   Scheduler& scheduler = current_.recorded->instance().scheduler();
   if (phase_ == Phase::Reading) {
-    if (!next_->recorded->instance().synced()) return;
+    if (next_->state == 0) return;
     if (!leading_) return takeOver();
     if (!nextHasSeenAll(Assumed::Ignored)) return;
     if (scheduler.bindingsInFlight() > 0 && since < kQuietPatience) return;
@@ -211,6 +261,8 @@ void RecordingRing::takeOver() {
   if (leading_) current_.recorded->lead();
   old.recorded.reset();
   old.writer->end("the next segment has what follows");
+  oldBytes_ = old.writer->size();
+  previous_ = std::move(old.writer);
   renameFile(options_.file, oldOf(options_.file));
   renameFile(nextOf(options_.file), options_.file);
 }

@@ -57,7 +57,8 @@ class RecordingRing {
   struct Segment {
     std::unique_ptr<recording::FileWriter> writer;  // nullptr: without a recording
     std::unique_ptr<RecordedInstance> recorded;
-    std::uint64_t state = 0;  // bytes when the objects of the cluster were read
+    bool synced = false;      // the objects of the cluster were read before the last check
+    std::uint64_t state = 0;  // bytes of them
     bool reported = false;    // that it ended early
   };
   enum class Phase {
@@ -72,10 +73,12 @@ class RecordingRing {
   Result<Segment> makeSegment(const std::string& file);
   void watch();
   void check();
+  void dropOld();
   void checkFile(Segment& segment);
-  void noteState(Segment& segment) const;
+  static void noteState(Segment& segment);
   std::uint64_t threshold() const;
   void beginNext();
+  void abandonNext();
   void advance();
   enum class Assumed { Counted, Ignored };
   bool nextHasSeenAll(Assumed assumed) const;
@@ -88,6 +91,8 @@ class RecordingRing {
   Executor& executor_;
   Random random_;
   const Surroundings surroundings_;
+  std::unique_ptr<recording::FileWriter> previous_;  // may still write its last bytes
+  std::uint64_t oldBytes_ = 0;                       // of FILE.old
   Segment current_;
   std::unique_ptr<Segment> next_;
   Phase phase_ = Phase::Recording;

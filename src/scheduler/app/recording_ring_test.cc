@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "apiserver/embedded_cluster.h"
 #include "base/file.h"
+#include "net/fake_responder.h"
 #include "scheduler/app/recording_header.h"
 #include "scheduler/plugins/registry.h"
 
@@ -24,6 +27,7 @@ struct RingFixture {
   std::string file = (std::filesystem::temp_directory_path() / "ring.rec").string();
   std::unique_ptr<RecordingRing> ring;
   SchedulerConfiguration configuration = defaultConfiguration();
+  std::string problem;  // why the ring could not be made
   int pods = 0;
 
   RingFixture() {
@@ -36,20 +40,29 @@ struct RingFixture {
     settings.scheduler.configuration = configuration;
     settings.scheduler.configuration.leaderElection.leaderElect = false;
     settings.scheduler.seed = 3;
-    ring = RecordingRing::create({.file = file, .limit = limit, .segment = segment}, settings, "v1",
-                                 registry, loop, Random(5),
-                                 [this] {
-                                   ServiceState service;
-                                   service.unhealthy = [] { return std::string(); };
-                                   service.stopping = [] { return false; };
-                                   service.clientMetrics = [] { return std::string(); };
-                                   return InstanceSurroundings{loop,    cluster, nullptr, loop,
-                                                               metrics, nullptr, service};
-                                 })
-               .value();
+    auto made = RecordingRing::create({.file = file, .limit = limit, .segment = segment}, settings,
+                                      "v1", registry, loop, Random(5), [this] {
+                                        ServiceState service;
+                                        service.unhealthy = [] { return std::string(); };
+                                        service.stopping = [] { return false; };
+                                        service.clientMetrics = [] { return std::string(); };
+                                        return InstanceSurroundings{loop,    cluster, nullptr, loop,
+                                                                    metrics, nullptr, service};
+                                      });
+    if (!made) {
+      problem = made.error().message;
+      return;
+    }
+    ring = *std::move(made);
     ring->start();
     ring->lead();
   }
+  // A second; the thread that writes gets a moment of real time.
+  void pass() {
+    loop.advance(1s);
+    std::this_thread::sleep_for(1ms);
+  }
+  bool nextIsThere() const { return std::filesystem::exists(file + ".next"); }
   void addNodes(int count) {
     for (int i = 0; i < count; ++i)
       cluster.put(
@@ -103,6 +116,7 @@ TEST(RecordingRing, every_segment_can_be_replayed_and_together_they_are_bounded)
     f.loop.advance(700ms);
     EXPECT_LE(f.bytes(), 400'000U);
   }
+  for (int round = 0; round < 1000 && f.nextIsThere(); ++round) f.pass();
   EXPECT_GE(f.ring->takeOvers(), 2U);
   f.ring.reset();
   f.expectSame(f.file, recording::Reader::End::Cut);
@@ -128,14 +142,16 @@ TEST(RecordingRing, a_pod_that_waits_for_others_does_not_keep_the_next_segment_f
   f.addNodes(3);
   f.open(400'000, 20'000);
   f.addPod("waiting");
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 1000 && f.ring->takeOvers() == 0; ++round) {
     f.addPod();
-    f.loop.advance(700ms);
+    f.pass();
   }
-  EXPECT_GE(f.ring->takeOvers(), 1U);
+  EXPECT_EQ(f.ring->takeOvers(), 1U);
+  f.addPod();
+  f.loop.advance(5s);
   EXPECT_TRUE(f.isBound(fmt::format("p{}", f.pods - 1)));
   f.ring.reset();
-  f.expectSame(f.file + ".old", recording::Reader::End::Complete);
+  f.expectSame(f.file, recording::Reader::End::Cut);
 }
 
 TEST(RecordingRing, a_state_that_is_too_large_ends_the_recording_and_not_the_scheduler) {
@@ -148,6 +164,87 @@ TEST(RecordingRing, a_state_that_is_too_large_ends_the_recording_and_not_the_sch
   }
   EXPECT_LE(f.bytes(), 60'000U);
   EXPECT_TRUE(f.isBound(fmt::format("p{}", f.pods - 1)));
+}
+
+TEST(RecordingRing, a_next_segment_without_room_does_not_take_over) {
+  RingFixture f;
+  f.addNodes(300);
+  f.open(10'000'000, 0);
+  f.loop.advance(3s);
+  f.ring.reset();
+  const std::uint64_t state = std::filesystem::file_size(f.file);
+  f.open(state * 5 / 2, 1);
+  bool begun = false;
+  for (int round = 0; round < 3000 && (!begun || f.nextIsThere()); ++round) {
+    f.addPod();
+    f.pass();
+    begun = begun || f.nextIsThere();
+  }
+  EXPECT_TRUE(begun);
+  EXPECT_EQ(f.ring->takeOvers(), 0U);
+  EXPECT_FALSE(f.nextIsThere());
+  f.ring.reset();
+  f.expectSame(f.file, recording::Reader::End::Complete);
+}
+
+TEST(RecordingRing, what_a_client_is_refused_without_tls_is_not_replayed) {
+  RingFixture f;
+  f.addNodes(3);
+  f.open(400'000, 20'000);
+  f.loop.advance(1s);
+  net::ServerRequest request;
+  request.method = "PUT";
+  request.target = "/debug/flags/d";
+  request.body = "true";
+  const auto answer = std::make_shared<net::FakeResponder>();
+  f.ring->handle(request, answer);
+  EXPECT_EQ(answer->status, 403);
+  f.addPod();
+  f.loop.advance(3s);
+  f.ring.reset();
+  auto source = recording::FileSource::open(f.file).value();
+  bool diagnoses = true;
+  ReplayedInstance replayed(
+      *source, readRecordingHeader(source->header()).value(), f.registry,
+      {.decided = [&](Instance& instance, const std::string&, const Decision&) {
+        diagnoses = instance.scheduler().debug().diagnosis;
+      }});
+  EXPECT_EQ(replayed.run().value().kind, Outcome::Kind::Same);
+  EXPECT_FALSE(diagnoses);
+}
+
+TEST(RecordingRing, what_is_not_a_recording_is_not_replaced) {
+  RingFixture f;
+  std::ofstream(f.file) << "the only copy of something";
+  f.open(400'000, 20'000);
+  EXPECT_NE(f.problem.find("not a recording"), std::string::npos) << f.problem;
+  EXPECT_EQ(readFile(f.file).value(), "the only copy of something");
+  std::filesystem::remove(f.file);
+  std::filesystem::create_directory(f.file);
+  f.problem.clear();
+  f.open(400'000, 20'000);
+  EXPECT_NE(f.problem.find("not a recording"), std::string::npos) << f.problem;
+  EXPECT_TRUE(std::filesystem::is_directory(f.file));
+  std::filesystem::remove(f.file);
+}
+
+TEST(RecordingRing, what_a_previous_process_left_counts_for_the_limit) {
+  RingFixture f;
+  f.addNodes(3);
+  std::ofstream(f.file) << "KOORDREC" << std::string(500'000, '.');
+  f.open(400'000, 20'000);
+  f.loop.advance(2s);
+  EXPECT_LE(f.bytes(), 400'000U);
+}
+
+TEST(RecordingRing, a_kill_between_the_renames_of_a_take_over_loses_no_segment) {
+  RingFixture f;
+  f.addNodes(3);
+  std::ofstream(f.file + ".old") << "KOORDREC the segment before";
+  std::ofstream(f.file + ".next") << "KOORDREC the newest";
+  f.open(400'000, 20'000);
+  EXPECT_EQ(readFile(f.file + ".old").value(), "KOORDREC the newest");
+  EXPECT_FALSE(std::filesystem::exists(f.file + ".next"));
 }
 
 TEST(RecordingRing, the_header_keeps_the_settings) {

@@ -127,7 +127,7 @@ TEST(RecordingRing, every_segment_can_be_replayed_and_together_they_are_bounded)
 }
 
 // Each pod "waiting" keeps its node and is never bound, as a member of a gang that stays alone.
-struct Waiting final : Plugin, PermitPlugin {
+struct WaitingAlone final : Plugin, PermitPlugin {
   std::string_view name() const override { return "Waiting"; }
   PermitResult permit(CycleState&, const PodPtr& pod, NodeId) override {
     if (pod->pod->metadata.name != "waiting") return {};
@@ -137,7 +137,7 @@ struct Waiting final : Plugin, PermitPlugin {
 
 TEST(RecordingRing, a_pod_that_waits_for_others_does_not_keep_the_next_segment_from_taking_over) {
   RingFixture f;
-  f.registry["Waiting"] = [](Fields&, Handle&) { return std::make_unique<Waiting>(); };
+  f.registry["Waiting"] = [](Fields&, Handle&) { return std::make_unique<WaitingAlone>(); };
   f.configuration.profiles.front().plugins["permit"].enabled.push_back({"Waiting", 0});
   f.addNodes(3);
   f.open(400'000, 20'000);

@@ -178,8 +178,7 @@ void Panes::drawList(Grid& grid, List& list, WallTime now) {
     const int row = static_cast<int>(i - list.top) + 2;
     const Style style = i == list.cursor ? Style::Selected : one.style;
     if (i == list.cursor) grid.paint(row, style);
-    drawRow(
-        row, [&](std::size_t c) { return textOf(one.values[c], now); }, style);
+    drawRow(row, [&](std::size_t c) { return textOf(one.values[c], now); }, style);
   }
   if (size == 0)
     grid.put(2, 0, list.rows.total() == 0 ? "none" : "no row has these words", Style::Dim);

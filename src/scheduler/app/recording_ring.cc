@@ -33,7 +33,7 @@ std::string nextOf(const std::string& file) {
   return file + ".next";
 }
 
-// Whatever else has this name is not ours to replace: a folder, a device, a file of another program.
+// Whatever else has this name must stay: a folder, a device, a file of another program.
 Result<> mayReplace(const std::string& file) {
   struct stat status{};
   if (::lstat(file.c_str(), &status) != 0)

@@ -149,7 +149,7 @@ class CursesTerminal final : public Terminal {
       ::init_pair(3, COLOR_RED, -1);
     }
     resized = winch_.to.get();
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = onResize;
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGWINCH, &action, &before_);
@@ -261,7 +261,7 @@ class CursesTerminal final : public Terminal {
   bool colours_ = false;
   Pipe wake_;
   Pipe winch_;
-  struct sigaction before_ {};
+  struct sigaction before_{};
   std::atomic<bool> ended_ = false;
   std::counting_semaphore<> read_{0};  // the end may come when it is released already
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // executor's thread only

@@ -7,7 +7,6 @@ namespace {
 
 using testing::aNode;
 using testing::aPod;
-using testing::PodBuilder;
 using testing::aQuota;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -115,6 +115,10 @@ Result<RecordingRing::Segment> RecordingRing::makeSegment(const std::string& fil
   return segment;
 }
 
+bool RecordingRing::waitsForDisk() const {
+  return (current_.writer && current_.writer->waits()) || (next_ && next_->writer->waits());
+}
+
 void RecordingRing::start() {
   started_ = true;
   current_.recorded->start();

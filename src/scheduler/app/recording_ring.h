@@ -52,6 +52,8 @@ class RecordingRing {
   const Instance& instance() const { return current_.recorded->instance(); }
   const InstanceSettings& settings() const { return settings_; }
   std::size_t takeOvers() const { return takeOvers_; }
+  // True if something that was flushed is not on the disk yet.
+  bool waitsForDisk() const;
 
  private:
   struct Segment {

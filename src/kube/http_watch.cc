@@ -1,10 +1,13 @@
 #include "kube/http_watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "api/protobuf/envelope.h"
+#include "base/time.h"
 #include "kube/http_status.h"
 #include "net/http_transport.h"
 
@@ -18,6 +21,9 @@ constexpr std::size_t kMaxErrorBytes = 64 << 10;
 // Servers end a watch within the ten minutes that reflectors ask for. A watch that is silent for
 // longer hangs on a dead connection.
 constexpr std::chrono::minutes kIdle{11};
+// A server begins its answer at once, even if it has no event. A watch without an answer hangs: its
+// client would not see changes until kIdle.
+constexpr std::chrono::seconds kHeadWithin{60};
 
 }  // namespace
 
@@ -99,6 +105,9 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
       http.timeout = {};
       http.idleTimeout = kIdle;
       http.http2 = false;  // watches share no connection
+      self->headTimer_ = self->executor_.runAfter(kHeadWithin, [weak = self->weak_from_this()] {
+        if (const auto alive = weak.lock()) alive->giveUp();
+      });
       self->stream_ = self->transport_.stream(self->executor_, std::move(http), self->streamSink());
       co_return;
     }
@@ -111,6 +120,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
 
   void cancel() {
     active_ = false;
+    executor_.cancel(headTimer_);
     stream_.reset();
   }
 
@@ -120,6 +130,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
     return {[weak](net::HttpResponse head) {
               const auto self = weak.lock();
               if (!self) return;
+              self->executor_.cancel(self->headTimer_);
               self->response_ = std::move(head);
               if (net::headerOf(self->response_.headers, "Content-Type")
                       .starts_with(api::kProtobufType))
@@ -152,7 +163,14 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
     }
   }
 
+  void giveUp() {
+    stream_.reset();
+    onEnd(fail(ErrorCode::Timeout,
+               fmt::format("{}: no answer within {}", requestText_, formatDuration(kHeadWithin))));
+  }
+
   void onEnd(Result<> result) {
+    executor_.cancel(headTimer_);
     if (!result && response_.status == 0) onAnswer_(0);
     if (!result) return close(std::move(result.error()));
     if (!good()) return close(errorOf(response_, requestText_));
@@ -173,6 +191,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
   WatchSink sink_;
   std::function<void(int status)> onAnswer_;
   bool active_ = true;
+  TimerId headTimer_ = 0;  // until the answer begins
   std::unique_ptr<net::Stream> stream_;
   net::HttpResponse response_;  // with the body of an error
   EventSplitter events_;

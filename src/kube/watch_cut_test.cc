@@ -204,6 +204,27 @@ TEST_P(WatchCutTest, AfterAVersionExpiredTheStateIsStillThatOfTheServer) {
   }
 }
 
+// A proxy, say, that takes the connection and never passes it on.
+TEST(UnansweredWatch, IsTriedAgainAfterAMinute) {
+  VirtualLoop loop;
+  Replay replay;
+  net::SimNetwork network(loop, Random(7));
+  network.listen([&](net::ServerRequest request, std::shared_ptr<net::Responder> to) {
+    replay.handle(request, to);
+  });
+  network.faults.swallow = 1;
+  HttpApi api(network, loop, {.server = "http://replay"});
+  Informer<api::ConfigMap> informer(api, loop);
+  informer.start();
+  loop.advance(30s);
+  network.faults.swallow = 0;
+  EXPECT_FALSE(informer.synced());
+  loop.advance(40s);
+  EXPECT_TRUE(informer.synced());
+  loop.advance(5min);
+  EXPECT_EQ(network.requests, 2U) << "an answer that has begun may be silent for long";
+}
+
 INSTANTIATE_TEST_SUITE_P(Servers, WatchCutTest,
                          ::testing::Combine(::testing::Bool(), ::testing::Bool(),
                                             ::testing::Bool()),

@@ -105,7 +105,8 @@ bool Evictions::anyTerminates(NodeId node) const {
   return terminatingByNode_.contains(handle_.cluster().node(node).name);
 }
 
-bool Evictions::isRequested(const PodInfo& victim) const {
+bool Evictions::isLeaving(const PodInfo& victim) const {
+  if (terminatesByPreemption(*victim.pod)) return true;
   return !victim.pod->metadata.deletionTimestamp && requested_.contains(victim.uid());
 }
 

@@ -69,8 +69,9 @@ class Evictions {
   static constexpr const char* kRefused =
       "not eligible for some time: the API server refuses the eviction of its victims.";
   bool isPaused(const std::string& preemptorUid) const;
-  // Returns true if the pod's eviction was requested, but its object does not show that yet.
-  bool isRequested(const PodInfo& victim) const;
+  // Returns true if the pod terminates by preemption, or its eviction was requested and its object
+  // does not show that yet.
+  bool isLeaving(const PodInfo& victim) const;
   // Returns true if a pod on the node terminates because of a preemption, by this process or an
   // earlier one.
   bool anyTerminates() const { return !terminatingByNode_.empty(); }

@@ -53,9 +53,8 @@ std::string PodPreemption::ineligibleReason(const PodInfo& pod, const Diagnosis&
   if (diagnosis.codeOf(*node) == Code::UnschedulableAndUnresolvable) return "";
   std::vector<PodPtr> terminating;
   for (const PodPtr& other : cluster_.node(*node).pods) {
-    if (other->priority >= pod.priority) continue;
-    if (terminatesByPreemption(*other->pod) || evictions_.isRequested(*other) ||
-        rules_.waitsFor(*other, pod))
+    if (other->priority < pod.priority &&
+        (evictions_.isLeaving(*other) || rules_.waitsFor(*other, pod)))
       terminating.push_back(other);
   }
   if (terminating.empty()) return "";

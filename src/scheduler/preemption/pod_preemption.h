@@ -38,7 +38,8 @@ class PodPreemption {
   // The rules must outlive it. plugin: the name used in messages to victims.
   PodPreemption(Handle& handle, const PreemptionRules& rules, std::string plugin, Enough enough);
 
-  // Why the pod may not preempt now; "" if it may.
+  // Why the pod may not preempt now; "" if it may. If victims terminate on its nominated node, the
+  // pod is requeued when they are gone (Evictions::awaitVictims).
   std::string ineligibleReason(const PodInfo& pod, const Diagnosis& diagnosis) const;
 
   struct Found {

@@ -108,15 +108,13 @@ Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis,
   return status;
 }
 
-// Returns true if pods of the pod's quota terminate for it, and lets it wait for their end.
 bool ElasticQuota::waitsForVictims(const PodInfo& pod) const {
   const Place place = quotas_.placeOf(pod);
   Evictions& evictions = evictionsOf(handle_);
   std::vector<PodPtr> terminating;
   for (const Cluster::PodRecord& record : cluster_.pods()) {
     const PodInfo& other = *record.info;
-    if (other.priority < pod.priority &&
-        (terminatesByPreemption(*other.pod) || evictions.isRequested(other)) &&
+    if (other.priority < pod.priority && evictions.isLeaving(other) &&
         quotas_.placeOf(other) == place)
       terminating.push_back(record.info);
   }

@@ -246,6 +246,21 @@ TEST_F(LowerPodsOnSeveralNodes, leave_once_and_nobody_else_leaves_while_they_ter
   EXPECT_THAT(f.deletions, ::testing::SizeIs(2));
 }
 
+TEST_F(LowerPodsOnSeveralNodes, that_are_gone_end_a_nomination_that_the_quota_does_not_admit_now) {
+  f.graceful = true;
+  f.create(f.of("p", "q", "4").priority(9));
+  f.run(5s);
+  ASSERT_THAT(f.deletions, ::testing::UnorderedElementsAre("on-n1", "on-n2"));
+  f.set(aQuota("q").max("cpu", "3"));
+  f.run(5s);
+  EXPECT_NE(f.pods.at("p")->status.nominatedNodeName, "");
+  f.remove("on-n1");
+  f.remove("on-n2");
+  f.run(15s);
+  EXPECT_EQ(f.pods.at("p")->status.nominatedNodeName, "");
+  EXPECT_EQ(f.nodeOf("p"), "");
+}
+
 TEST_F(LowerPodsOnSeveralNodes, stay_when_all_of_them_together_are_not_enough) {
   f.create(f.of("p", "q", "7").priority(9));
   f.create(f.of("middle", "q", "4").priority(2));

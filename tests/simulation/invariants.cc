@@ -343,11 +343,14 @@ void Invariants::claimed(const api::PersistentVolumeClaim& before,
                         other->metadata.name, volume);
 }
 
-void Invariants::evicted(const api::Pod& pod) {
-  const bool preempted = std::ranges::any_of(pod.status.conditions, [](const auto& condition) {
+bool wasPreempted(const api::Pod& pod) {
+  return std::ranges::any_of(pod.status.conditions, [](const auto& condition) {
     return condition.type == "DisruptionTarget" && condition.reason == "PreemptionByScheduler";
   });
-  if (!preempted) return;
+}
+
+void Invariants::evicted(const api::Pod& pod) {
+  if (!wasPreempted(pod)) return;
   journal_.note("pod {} is preempted on {}", pod.metadata.name, pod.spec.nodeName);
   if (!decisions_.victims.contains(pod.metadata.uid) &&
       std::ranges::none_of(features_, [&](const auto& each) { return each->mayEvict(pod); }))

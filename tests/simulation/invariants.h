@@ -35,6 +35,9 @@ inline constexpr const char* kForeign = "foreign";
 class Feature;
 using Features = std::vector<std::unique_ptr<Feature>>;
 
+// Returns true if a scheduler has marked the pod as a victim.
+bool wasPreempted(const api::Pod& pod);
+
 class Invariants {
  public:
   Invariants(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions,

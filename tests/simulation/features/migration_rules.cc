@@ -175,6 +175,8 @@ void MigrationsFeature::podChanged(const PodObject& before, const PodObject& aft
   };
   if (!runs(before) || runs(after)) return;
   losses_.push_back({loop_.steadyNow(), before});
+  // Budgets do not stop preemptions.
+  if (wasPreempted(after ? *after : *before)) return;
   const auto asked = lastAsked_.find(before->metadata.uid);
   if (asked != lastAsked_.end() && loop_.steadyNow() - asked->second < 1s) checkBudgets(*before);
 }

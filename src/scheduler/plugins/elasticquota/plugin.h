@@ -105,8 +105,8 @@ class ElasticQuota final : public Plugin,
   // Pods of lower priority of the quota on any nodes whose eviction lets the pod start; nullopt if
   // that would not free enough either.
   std::optional<Candidate> candidateAcrossNodes(const PodPtr& pod);
-  // Returns true if pods of lower priority of the quota are being preempted, on any node. The pod is
-  // requeued when they are gone.
+  // Returns true if pods of lower priority of the quota are being preempted, on any node. The pod
+  // is requeued when they are gone.
   bool waitsForVictims(const PodInfo& pod) const;
   using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // reason and number of nodes
   Status noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,

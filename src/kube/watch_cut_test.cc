@@ -209,8 +209,8 @@ TEST_P(WatchCutTest, AfterAVersionExpiredTheStateIsStillThatOfTheServer) {
   }
 }
 
-// A proxy, say, takes the connection and never passes it on. The state is known already; a watch that
-// begins with it is given up earlier (reflector.cc).
+// A proxy, say, takes the connection and never passes it on. The state is known already: a watch
+// that begins with it is given up earlier (reflector.cc).
 TEST(UnansweredWatch, IsTriedAgainAfterAMinute) {
   VirtualLoop loop;
   Replay replay;

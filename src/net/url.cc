@@ -9,6 +9,7 @@
 #include <boost/url/rfc/unreserved_chars.hpp>
 
 #include "base/utf8.h"
+#include "net/public_url.h"
 
 namespace koord::net {
 namespace {
@@ -110,7 +111,8 @@ std::string Url::origin() const {
 
 Result<Url> parseUrl(std::string_view text) {
   const auto bad = [&](std::string_view why) {
-    return fail(ErrorCode::BadRequest, fmt::format("URL \"{}\": {}", text, why));
+    return fail(ErrorCode::BadRequest,
+                fmt::format("URL \"{}\": {}", withoutCredentials(text), why));
   };
   const auto colon = text.find("://");
   if (colon == text.npos) return bad("no scheme such as https:// at its beginning");
@@ -130,8 +132,9 @@ Result<Url> parseUrl(std::string_view text) {
   const auto end = std::min(rest.find_first_of("/?#"), rest.size());
   const auto authority = urls::parse_authority(rest.substr(0, end));
   if (!authority) {
+    const std::string shown = withoutCredentials(rest);
     return bad(fmt::format("\"{}\" is not a host, or host and port such as localhost:6443",
-                           rest.substr(0, end)));
+                           shown.substr(0, shown.find('/'))));
   }
   if (authority->has_userinfo()) return bad("must not hold a user name or password");
   const urls::string_view host = authority->encoded_host_address();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "net/public_url.h"
+
 namespace koord::net {
 namespace {
 
@@ -53,6 +55,14 @@ TEST(UrlTest, UrlsAreTakenApart) {
   EXPECT_EQ(parseUrl("http://h?q=1")->target, "/?q=1");
   EXPECT_EQ(parseUrl("http://my_host.:1/a b?{c}|\u00e4")->target, "/a b?{c}|\u00e4");
   EXPECT_EQ(parseUrl("http://h:/")->port, 80);
+}
+
+TEST(UrlTest, CredentialsAreTakenOutOfAnyText) {
+  EXPECT_EQ(withoutCredentials("https://user:p/w@h"), "https://h");
+  EXPECT_EQ(withoutCredentials("https://user:pw@h:1/p?token=t#f"), "https://h:1/p");
+  EXPECT_EQ(withoutCredentials("https://a@b@h/x"), "https://h/x");
+  EXPECT_EQ(withoutCredentials("user@h"), "h");
+  EXPECT_EQ(withoutCredentials(""), "");
 }
 
 TEST(UrlTest, BrokenUrlsSayWhatIsWrong) {

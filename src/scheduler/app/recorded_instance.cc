@@ -1,6 +1,9 @@
 #include "scheduler/app/recorded_instance.h"
 
+#include <fmt/format.h>
+
 #include "base/virtual_loop.h"
+#include "scheduler/recording/redaction.h"
 
 namespace koord::scheduler {
 
@@ -87,7 +90,8 @@ void RecordedInstance::handle(net::ServerRequest request, std::shared_ptr<net::R
   std::string bytes;
   recording::putText(bytes, request.method);
   recording::putText(bytes, request.target);
-  recording::putText(bytes, request.body);
+  std::string storage;
+  recording::putText(bytes, recording::redacted(request.body, storage));
   input(Item::Http, bytes, [&] { instance_->handle(std::move(request), std::move(to)); });
 }
 
@@ -115,15 +119,20 @@ Result<recording::Replayer::Outcome> ReplayedInstance::run() {
 }
 
 recording::Inputs ReplayedInstance::inputs() {
-  const auto onInstance = [this](auto fn) {
-    return [this, fn] {
+  const auto once = [this](Item item, auto fn) {
+    return [this, item, fn, came = false]() mutable {
+      if (std::exchange(came, true))
+        return refuse(fmt::format("the recording has {} twice", nameOf(item)));
       if (instance_) fn(*instance_);
     };
   };
   return {.begin = [this] { begin(); },
-          .start = onInstance([](Instance& instance) { instance.start(); }),
-          .lead = onInstance([](Instance& instance) { instance.lead(); }),
-          .stop = onInstance([](Instance& instance) { instance.stop(); }),
+          .start = once(Item::Start, [](Instance& instance) { instance.start(); }),
+          .lead = once(Item::Lead, [](Instance& instance) { instance.lead(); }),
+          .stop =
+              [this] {
+                if (instance_) instance_->stop();
+              },
           .http =
               [this](std::string_view method, std::string_view target, std::string_view body) {
                 if (!instance_) return;
@@ -136,11 +145,13 @@ recording::Inputs ReplayedInstance::inputs() {
               }};
 }
 
+void ReplayedInstance::refuse(std::string why) {
+  problem_ = std::move(why);
+  replayer_.stop();
+}
+
 void ReplayedInstance::begin() {
-  if (instance_) {
-    problem_ = "the recording begins twice";
-    return replayer_.stop();
-  }
+  if (instance_) return refuse("the recording begins twice");
   const bool extended = !settings_.scheduler.configuration.extenders.empty();
   ServiceState service;
   service.unhealthy = [] { return std::string(); };
@@ -150,10 +161,7 @@ void ReplayedInstance::begin() {
   auto instance = Instance::create(settings_, registry_,
                                    {replayer_, api, extended ? &http_ : nullptr, idle_->loop,
                                     idle_->metrics, nullptr, std::move(service)});
-  if (!instance) {
-    problem_ = instance.error().message;
-    return replayer_.stop();
-  }
+  if (!instance) return refuse(std::move(instance.error().message));
   instance_ = *std::move(instance);
   auto& hooks = instance_->scheduler().hooks();
   hooks.decided = [this](const std::string& pod, const Decision& decision) {

@@ -66,6 +66,8 @@ class ReplayedInstance {
  private:
   recording::Inputs inputs();
   void begin();
+  // Ends the run with this problem, from within a turn.
+  void refuse(std::string why);
 
   struct Idle;  // surroundings of which nothing comes
   InstanceSettings settings_;

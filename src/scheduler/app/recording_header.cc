@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace koord::scheduler {
 
 namespace {
@@ -31,13 +34,22 @@ std::uint64_t numberOf(const json::value& document, std::string_view key) {
   return number;
 }
 
-std::int64_t wholeAt(const json::value& document, std::string_view key, std::int64_t otherwise) {
+// The header may be hostile: a number outside of the range counts as its nearest end.
+std::int64_t wholeAt(const json::value& document, std::string_view key, std::int64_t otherwise,
+                     std::int64_t highest) {
   const json::value* value = find(document, key);
-  return value ? wholeNumber(*value).value_or(otherwise) : otherwise;
+  const std::int64_t number = value ? wholeNumber(*value).value_or(otherwise) : otherwise;
+  return std::clamp<std::int64_t>(number, 0, highest);
 }
 
+// At most 29 years, so that sums with readings of clocks stay in range.
 Duration durationAt(const json::value& document, std::string_view key, Duration otherwise) {
-  return Duration(wholeAt(document, key, otherwise.count()));
+  constexpr Duration kLongest = std::chrono::hours(24 * 365 * 29);
+  return Duration(wholeAt(document, key, otherwise.count(), kLongest.count()));
+}
+
+int countAt(const json::value& document, std::string_view key) {
+  return static_cast<int>(wholeAt(document, key, 0, std::numeric_limits<int>::max()));
 }
 
 bool flagAt(const json::value& document, std::string_view key) {
@@ -101,11 +113,11 @@ Result<InstanceSettings> readRecordingHeader(const json::value& header) {
                           std::string(textAt(barrier, "name"))};
   settings.barrier.timeout = durationAt(barrier, "timeoutNanoseconds", settings.barrier.timeout);
   const json::value& debug = memberOf(header, "debug");
-  settings.debug.topScores = static_cast<int>(wholeAt(debug, "topScores", 0));
+  settings.debug.topScores = countAt(debug, "topScores");
   settings.debug.filterFailures = flagAt(debug, "filterFailures");
   settings.debug.diagnosis = flagAt(debug, "diagnosis");
   settings.debug.diagnosisAtOnce = flagAt(debug, "diagnosisAtOnce");
-  settings.debug.diagnosisQueue = static_cast<int>(wholeAt(debug, "diagnosisQueue", 0));
+  settings.debug.diagnosisQueue = countAt(debug, "diagnosisQueue");
   return settings;
 }
 

@@ -44,8 +44,11 @@ Result<> mayReplace(const std::string& file) {
     in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
     begin.resize(static_cast<std::size_t>(in.gcount()));
   }
-  if (recording::kMagic.starts_with(begin)) return {};
-  return fail(ErrorCode::Invalid, file + " exists and is not a recording");
+  if (!recording::kMagic.starts_with(begin))
+    return fail(ErrorCode::Invalid, file + " exists and is not a recording");
+  if (recording::isWritten(file))
+    return fail(ErrorCode::Invalid, "another process records in " + file);
+  return {};
 }
 
 std::uint64_t sizeOf(const std::string& file) {
@@ -57,6 +60,21 @@ std::uint64_t sizeOf(const std::string& file) {
 void renameFile(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT)
     log::error("{}", errnoError("rename " + from + " to " + to, errno).message);
+}
+
+// Fails if one of the files must stay. Completes a take-over that a kill interrupted between its
+// renames.
+Result<> prepareFiles(const std::string& file) {
+  for (const std::string& name : {file, oldOf(file), nextOf(file)})
+    if (auto free = mayReplace(name); !free) return free;
+  if (sizeOf(file) == 0) renameFile(nextOf(file), file);
+  return {};
+}
+
+// The next segment becomes the current one, and that the old one.
+void moveUp(const std::string& file) {
+  renameFile(file, oldOf(file));
+  renameFile(nextOf(file), file);
 }
 
 }  // namespace
@@ -85,18 +103,21 @@ Result<std::unique_ptr<RecordingRing>> RecordingRing::create(
                                                         std::move(version), registry, executor,
                                                         random, std::move(surroundings)));
   const std::string& file = ring->options_.file;
-  if (!file.empty()) {
-    if (auto free = mayReplace(file); !free)
-      return fail(std::move(free.error()).within("--record"));
-    // A kill between the two renames of a take-over leaves the newest segment in FILE.next.
-    renameFile(std::filesystem::exists(file) ? file : nextOf(file), oldOf(file));
-    std::remove(nextOf(file).c_str());
-    ring->oldBytes_ = sizeOf(oldOf(file));
+  const bool records = !file.empty();
+  if (records)
+    if (auto ready = prepareFiles(file); !ready)
+      return fail(std::move(ready.error()).within("--record"));
+  // The new segment is FILE.next until the instance is there: a scheduler that does not start
+  // pushes out no recording.
+  auto segment = ring->makeSegment(records ? nextOf(file) : "");
+  if (!segment) {
+    if (records) std::remove(nextOf(file).c_str());
+    return fail(std::move(segment.error()));
   }
-  auto segment = ring->makeSegment(file);
-  if (!segment) return fail(std::move(segment.error()));
   ring->current_ = *std::move(segment);
-  if (!file.empty()) ring->watch();
+  if (!records) return ring;
+  moveUp(file);
+  ring->watch();
   return ring;
 }
 
@@ -149,7 +170,8 @@ void RecordingRing::watch() {
 
 void RecordingRing::check() {
   const std::uint64_t next = next_ ? next_->writer->size() : 0;
-  if (oldBytes_ > 0 && oldBytes_ + current_.writer->size() + next > options_.limit) dropOld();
+  const std::uint64_t old = sizeOf(oldOf(options_.file));
+  if (old > 0 && old + current_.writer->size() + next > options_.limit) dropOld();
   checkFile(current_);
   if (next_) checkFile(*next_);
   if (stopping_) return;
@@ -160,9 +182,8 @@ void RecordingRing::check() {
   if (grown) beginNext();
 }
 
-void RecordingRing::dropOld() {
+void RecordingRing::dropOld() const {
   std::remove(oldOf(options_.file).c_str());
-  oldBytes_ = 0;
 }
 
 void RecordingRing::checkFile(Segment& segment) {
@@ -265,10 +286,8 @@ void RecordingRing::takeOver() {
   if (leading_) current_.recorded->lead();
   old.recorded.reset();
   old.writer->end("the next segment has what follows");
-  oldBytes_ = old.writer->size();
   previous_ = std::move(old.writer);
-  renameFile(options_.file, oldOf(options_.file));
-  renameFile(nextOf(options_.file), options_.file);
+  moveUp(options_.file);
 }
 
 }  // namespace koord::scheduler

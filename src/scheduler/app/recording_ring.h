@@ -75,7 +75,7 @@ class RecordingRing {
   Result<Segment> makeSegment(const std::string& file);
   void watch();
   void check();
-  void dropOld();
+  void dropOld() const;
   void checkFile(Segment& segment);
   static void noteState(Segment& segment);
   std::uint64_t threshold() const;
@@ -94,7 +94,6 @@ class RecordingRing {
   Random random_;
   const Surroundings surroundings_;
   std::unique_ptr<recording::FileWriter> previous_;  // may still write its last bytes
-  std::uint64_t oldBytes_ = 0;                       // of FILE.old
   Segment current_;
   std::unique_ptr<Segment> next_;
   Phase phase_ = Phase::Recording;

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "base/yaml.h"
+#include "net/public_url.h"
 #include "scheduler/config/plugin_args.h"
 #include "scheduler/config/types.h"
 
@@ -69,8 +70,10 @@ json::value profileDocument(const ProfileConfig& profile) {
 }
 
 json::value extenderDocument(const ExtenderConfig& extender, Secrets secrets) {
-  json::object document{{"urlPrefix", extender.urlPrefix},
-                        {"httpTimeout", formatDuration(extender.httpTimeout)}};
+  const std::string& url = extender.urlPrefix;
+  json::object document{
+      {"urlPrefix", secrets == Secrets::Written ? url : net::withoutCredentials(url)},
+      {"httpTimeout", formatDuration(extender.httpTimeout)}};
   if (extender.weight != 0) document.emplace("weight", extender.weight);
   if (extender.enableHttps) document.emplace("enableHTTPS", true);
   if (extender.nodeCacheCapable) document.emplace("nodeCacheCapable", true);

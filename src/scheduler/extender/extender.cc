@@ -6,6 +6,7 @@
 
 #include "api/names.h"
 #include "base/file.h"
+#include "net/public_url.h"
 #include "net/tls.h"
 #include "net/url.h"
 #include "scheduler/engine/resources.h"
@@ -46,9 +47,14 @@ Extender::Extender(ExtenderConfig config, net::HttpTransport& transport, Executo
       executor_(executor),
       url_(config_.urlPrefix) {
   while (url_.ends_with('/')) url_.pop_back();
-  if (const auto url = net::parseUrl(url_); !url) {
+  const auto refuseUrl = [&](std::string_view why) {
     errors.push_back(fmt::format("{}.urlPrefix: Invalid value: \"{}\": {}", config_.path,
-                                 config_.urlPrefix, url.error().message));
+                                 net::withoutCredentials(config_.urlPrefix), why));
+  };
+  if (const auto url = net::parseUrl(url_); !url) {
+    refuseUrl(url.error().message);
+  } else if (url_.find_first_of("?#") != url_.npos) {
+    refuseUrl("must not have a query or fragment: verbs are appended to it");
   }
   for (std::size_t i = 0; i < config_.managedResources.size(); ++i) {
     const std::string& name = config_.managedResources[i].name;

@@ -85,6 +85,19 @@ TEST_F(ExtenderTest, SaysWhatIsWrongInItsConfiguration) {
                           HasSubstr("extenders[0].tlsConfig.certFile: ")));
 }
 
+TEST_F(ExtenderTest, MessagesAboutItsUrlHaveNoPasswordOrToken) {
+  ExtenderConfig config;
+  for (const char* url : {"https://user:secret@host/v1", "https://us er:secret@host",
+                          "http://host/v1?token=secret", "http://host/v1#secret"}) {
+    errors.clear();
+    config.urlPrefix = url;
+    extender(config);
+    ASSERT_EQ(errors.size(), 1U) << url;
+    EXPECT_THAT(errors.front(), Not(HasSubstr("secret")));
+    EXPECT_THAT(errors.front(), HasSubstr("://host"));
+  }
+}
+
 TEST_F(ExtenderTest, ConcernsPodsThatAskForWhatItManages) {
   ExtenderConfig config;
   config.urlPrefix = "http://host";

@@ -16,6 +16,13 @@ inline constexpr std::size_t kMaxBlock = 1 << 20;
 // A compressed block is at most this long.
 inline constexpr std::size_t kMaxPacked = kMaxBlock + (kMaxBlock >> 7);
 
+// The most bytes of content in the first `stored` bytes of a file, at the end of any block. Without
+// it a small hostile file would expand to gigabytes. Objects of one kind resemble each other, so
+// real recordings expand 10 to 50 times. Writers and readers keep to it.
+constexpr std::uint64_t maxContent(std::uint64_t stored) {
+  return (16ULL << 20) + 256 * stored;
+}
+
 // Before each block: three numbers of 32 bits, the lowest byte first.
 struct BlockHead {
   std::uint32_t packed = 0;    // length of the block as stored

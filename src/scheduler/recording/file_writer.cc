@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -39,6 +40,11 @@ struct FileWriter::Compression {
   std::string out;
 };
 
+bool isWritten(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return file && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path,
                                                        const json::value& header) {
   // Not through a link or into a file that others have open: it has all pods of the cluster.
@@ -46,6 +52,7 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path,
     return koord::fail(errnoError("remove " + path, errno));
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return koord::fail(errnoError("create " + path, errno));
+  (void)::flock(file.get(), LOCK_EX | LOCK_NB);  // see isWritten()
   return create(std::move(file), path, header);
 }
 
@@ -107,6 +114,11 @@ void FileWriter::take(std::string bytes) {
   wake_.notify_one();
 }
 
+void FileWriter::refuse(Item item, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.empty()) giveUp(fmt::format("{}: {} has {} bytes", path_, nameOf(item), bytes));
+}
+
 void FileWriter::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -124,7 +136,7 @@ void FileWriter::run() {
 
 void FileWriter::giveUp(std::string why) {
   failure_ = std::move(why);
-  waiting_.clear();
+  for (const std::string& piece : std::exchange(waiting_, {})) waitingBytes_ -= piece.size();
 }
 
 Result<> FileWriter::writeBlocks(std::string_view bytes) {
@@ -143,6 +155,9 @@ Result<> FileWriter::writeBlock(std::string_view bytes) {
     return koord::fail(ErrorCode::Internal,
                        fmt::format("compress for {}: {}", path_, ZSTD_getErrorName(packed)));
   out.resize(kBlockHead + packed);
+  if (content_ + bytes.size() > maxContent(size_ + out.size()))
+    return koord::fail(ErrorCode::Internal,
+                       path_ + ": the content compresses better than readers accept");
   const auto stored = static_cast<std::uint32_t>(packed);
   const auto raw = static_cast<std::uint32_t>(bytes.size());
   std::string head;
@@ -151,8 +166,10 @@ Result<> FileWriter::writeBlock(std::string_view bytes) {
   putWord(head, checksumOf(stored, raw, std::string_view(out).substr(kBlockHead)));
   out.replace(0, kBlockHead, head);
   auto written = writeAll(file_.get(), out, path_);
-  if (written) size_ += out.size();
-  return written;
+  if (!written) return written;
+  size_ += out.size();
+  content_ += bytes.size();
+  return {};
 }
 
 }  // namespace koord::scheduler::recording

@@ -42,6 +42,7 @@ class FileWriter final : public Writer {
  private:
   FileWriter(std::string path, Fd file);
   void take(std::string bytes) override;
+  void refuse(Item item, std::size_t bytes) override;
   void run();
   void giveUp(std::string why);  // with mutex_
   Result<> writeBlocks(std::string_view bytes);
@@ -52,6 +53,7 @@ class FileWriter final : public Writer {
   const Fd file_;
   std::unique_ptr<Compression> compression_;  // of the thread
   std::atomic<std::uint64_t> size_ = 0;
+  std::uint64_t content_ = 0;  // bytes of the blocks, before compression; of the thread
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::string> waiting_;  // guarded by mutex_, as are the next three
@@ -60,5 +62,9 @@ class FileWriter final : public Writer {
   bool ended_ = false;
   std::thread thread_;
 };
+
+// Returns true if a writer of this or another process has the file open: it holds a lock, which
+// ends with the process.
+bool isWritten(const std::string& path);
 
 }  // namespace koord::scheduler::recording

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <limits>
+
 namespace koord::scheduler::recording {
 
 namespace {
@@ -9,6 +12,8 @@ namespace {
 constexpr std::string_view kVerbs[] = {"get",    "list",  "watch",  "create",
                                        "update", "patch", "delete", "delete all of"};
 constexpr std::size_t kShownMessage = 300;
+// A Status has a number of 32 bits.
+constexpr std::chrono::seconds kMaxRetryAfter{std::numeric_limits<std::int32_t>::max()};
 
 }  // namespace
 
@@ -141,11 +146,12 @@ std::optional<Result<std::string>> decodeResult(std::string_view encoded) {
   const auto code = takeNumber(encoded);
   if (!code || *code > 1 + static_cast<std::uint64_t>(ErrorCode::Io)) return std::nullopt;
   if (*code == 0) return Result<std::string>(encoded);
-  const auto retryAfter = takeNumber(encoded);
-  if (!retryAfter) return std::nullopt;
+  const auto number = takeNumber(encoded);
+  if (!number) return std::nullopt;
+  const std::chrono::milliseconds retryAfter(unzigzag(*number));
+  if (retryAfter > kMaxRetryAfter || retryAfter < -kMaxRetryAfter) return std::nullopt;
   return Result<std::string>(
-      koord::fail(Error{static_cast<ErrorCode>(*code - 1), std::string(encoded),
-                        std::chrono::milliseconds(unzigzag(*retryAfter))}));
+      koord::fail(Error{static_cast<ErrorCode>(*code - 1), std::string(encoded), retryAfter}));
 }
 
 std::string encodeDecision(const DecisionText& decision) {

@@ -48,6 +48,20 @@ constexpr bool hasBytes(Item item) {
 constexpr bool beginsTurn(Item item) {
   return item >= Item::Begin && item < Item::End;
 }
+// The most bytes of an item. Answers and events: what clients accept (net::HttpRequest,
+// kube/http_watch.cc), and a head. Longer items end a recording.
+constexpr std::size_t maxBytesOf(Item item) {
+  switch (item) {
+    case Item::Fetch:
+    case Item::Fetched:
+    case Item::Reply:
+      return (1ULL << 30) + (64 << 10);
+    case Item::Event:
+      return 64 << 20;
+    default:
+      return 16 << 20;
+  }
+}
 bool isKnown(std::uint8_t item);
 std::string_view nameOf(Item item);
 

@@ -14,7 +14,6 @@ namespace koord::scheduler::recording {
 namespace {
 
 constexpr std::size_t kMaxNumber = 10;         // bytes of a number
-constexpr std::size_t kMaxItem = 1ULL << 30;   // bytes of an item
 constexpr std::size_t kForgetAfter = 1 << 20;  // bytes of past items in memory
 
 }  // namespace
@@ -75,6 +74,10 @@ Result<bool> FileSource::read(std::string& to) {
   const BlockHead block{wordAt(*head, 0), wordAt(*head, 4), wordAt(*head, 8)};
   if (block.raw > kMaxBlock || block.packed > kMaxPacked)
     return koord::fail(damaged(fmt::format("has an impossible length: {}", block.packed)));
+  if (content_ + block.raw > maxContent(place_ + kBlockHead + block.packed))
+    return koord::fail(damaged(
+        fmt::format("is refused: the file expands to more than {} MiB there, as no recording does",
+                    maxContent(place_ + kBlockHead + block.packed) >> 20)));
   const auto packed = readBytes(block.packed);
   if (!packed) return koord::fail(Error(packed.error()));
   if (packed->size() < block.packed) return false;
@@ -89,6 +92,7 @@ Result<bool> FileSource::read(std::string& to) {
     return koord::fail(damaged("is damaged: it cannot be decompressed"));
   }
   place_ += kBlockHead + block.packed;
+  content_ += block.raw;
   return true;
 }
 
@@ -137,7 +141,7 @@ bool Reader::parse() {
     numbers[i] = *number;
     length += bytes;
   }
-  if (numbers[1] > kMaxItem)
+  if (numbers[1] > maxBytesOf(static_cast<Item>(kind)))
     return damaged(fmt::format("{} has an impossible length: {}", nameOf(static_cast<Item>(kind)),
                                numbers[1]));
   if (!need(length + numbers[1])) return false;

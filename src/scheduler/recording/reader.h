@@ -47,7 +47,8 @@ class FileSource final : public Source {
   std::string path_;
   Fd file_;
   json::value header_;
-  std::uint64_t place_ = 0;  // of the block in the file
+  std::uint64_t place_ = 0;    // of the block in the file
+  std::uint64_t content_ = 0;  // bytes of the blocks before it, decompressed
 };
 
 class Reader {

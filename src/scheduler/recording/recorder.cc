@@ -1,60 +1,79 @@
 #include "scheduler/recording/recorder.h"
 
+#include "net/public_url.h"
 #include "scheduler/recording/pending.h"
+#include "scheduler/recording/redaction.h"
 
 namespace koord::scheduler::recording {
 
 namespace {
 
-using ApiAnswer = Pending<Result<std::string>>;
-using FetchAnswer = Pending<Result<net::HttpResponse>>;
+// How the answers of the API and of extenders are recorded: a head, then the body.
+struct ApiAnswers {
+  using Type = Result<std::string>;
+  static constexpr Item kRequest = Item::Call;
+  static constexpr Item kAnswer = Item::Reply;
+  static std::string head(const Type& answer) {
+    return encodeError(answer ? nullptr : &answer.error());
+  }
+  static std::string_view body(const Type& answer, std::string& storage) {
+    return answer ? redacted(*answer, storage) : std::string_view();
+  }
+};
+
+struct ExtenderAnswers {
+  using Type = Result<net::HttpResponse>;
+  static constexpr Item kRequest = Item::Fetch;
+  static constexpr Item kAnswer = Item::Fetched;
+  static std::string head(const Type& answer) {
+    std::string head = encodeError(answer ? nullptr : &answer.error());
+    if (answer) putNumber(head, static_cast<std::uint64_t>(answer->status));
+    return head;
+  }
+  static std::string_view body(const Type& answer, std::string& /*storage*/) {
+    return answer ? std::string_view(answer->body) : std::string_view();
+  }
+};
 
 // Delivers an answer of the surroundings as a turn. An answer that comes while the scheduler makes
 // the call gets a turn of its own later.
-void deliverApi(Recorder& recorder, std::uint64_t number, std::weak_ptr<ApiAnswer> to,
-                Result<std::string> answer) {
+template <class Kind, class T>
+void deliver(Recorder& recorder, std::uint64_t number, std::weak_ptr<Pending<T>> to, T answer) {
   if (recorder.inTurn()) {
     recorder.inner().post(
         [&recorder, number, to = std::move(to), answer = std::move(answer)]() mutable {
-          if (!to.expired()) deliverApi(recorder, number, std::move(to), std::move(answer));
+          if (!to.expired()) deliver<Kind>(recorder, number, std::move(to), std::move(answer));
         });
     return;
   }
   const auto pending = to.lock();
   if (!pending) return;  // the scheduler does not wait for it
-  const std::string head = encodeError(answer ? nullptr : &answer.error());
-  recorder.turn(Item::Reply, number, head, answer ? std::string_view(*answer) : std::string_view(),
+  std::string storage;
+  recorder.turn(Kind::kAnswer, number, Kind::head(answer), Kind::body(answer, storage),
                 [&] { pending->deliver(std::move(answer)); });
 }
 
-void deliverFetch(Recorder& recorder, std::uint64_t number, std::weak_ptr<FetchAnswer> to,
-                  Result<net::HttpResponse> answer) {
-  if (recorder.inTurn()) {
-    recorder.inner().post(
-        [&recorder, number, to = std::move(to), answer = std::move(answer)]() mutable {
-          if (!to.expired()) deliverFetch(recorder, number, std::move(to), std::move(answer));
-        });
-    return;
+template <class Kind, class T>
+Task<void> forward(Recorder* recorder, std::uint64_t number, std::weak_ptr<Pending<T>> to,
+                   Task<T> call) {
+  auto answer = co_await call;
+  deliver<Kind>(*recorder, number, std::move(to), std::move(answer));
+}
+
+// Records the request, makes the call, which has not begun, and waits for its answer.
+template <class Kind, class T = typename Kind::Type>
+Task<T> ask(Recorder& recorder, TaskGroup& calls, std::string request, Task<T> call) {
+  if (!recorder.inTurn()) {
+    auto untracked = co_await call;
+    co_return untracked;
   }
-  const auto pending = to.lock();
-  if (!pending) return;
-  std::string head = encodeError(answer ? nullptr : &answer.error());
-  if (answer) putNumber(head, static_cast<std::uint64_t>(answer->status));
-  recorder.turn(Item::Fetched, number, head,
-                answer ? std::string_view(answer->body) : std::string_view(),
-                [&] { pending->deliver(std::move(answer)); });
-}
-
-Task<void> forwardCall(Recorder* recorder, std::uint64_t number, std::weak_ptr<ApiAnswer> to,
-                       Task<Result<std::string>> call) {
-  auto answer = co_await call;
-  deliverApi(*recorder, number, std::move(to), std::move(answer));
-}
-
-Task<void> forwardFetch(Recorder* recorder, std::uint64_t number, std::weak_ptr<FetchAnswer> to,
-                        Task<Result<net::HttpResponse>> call) {
-  auto answer = co_await call;
-  deliverFetch(*recorder, number, std::move(to), std::move(answer));
+  const std::uint64_t number = recorder.nextNumber();
+  recorder.output(Kind::kRequest, number, request);
+  auto pending = std::make_shared<Pending<T>>();
+  calls.spawn(forward<Kind, T>(&recorder, number, pending, std::move(call)));
+  Answer<T> answer(std::move(pending));
+  auto result = co_await answer;
+  co_return result;
 }
 
 class RecordingWatch final : public kube::Watch {
@@ -70,7 +89,9 @@ class RecordingWatch final : public kube::Watch {
     kube::WatchSink sink;
     sink.onEvent = [recorder = &recorder_, number = number_, to = sink_](std::string_view event) {
       const auto kept = to;
-      recorder->turn(Item::Event, number, event, {}, [&] { kept->onEvent(event); });
+      std::string storage;
+      recorder->turn(Item::Event, number, redacted(event, storage), {},
+                     [&] { kept->onEvent(event); });
     };
     sink.onClosed = [recorder = &recorder_, number = number_, to = sink_](Error error) {
       const auto kept = to;
@@ -139,18 +160,8 @@ void Recorder::cancel(TimerId timer) {
 }
 
 Task<Result<std::string>> RecordingApi::call(kube::Request request) {
-  if (!recorder_.inTurn()) {
-    auto untracked = inner_.call(std::move(request));
-    auto reply = co_await untracked;
-    co_return reply;
-  }
-  const std::uint64_t number = recorder_.nextNumber();
-  recorder_.output(Item::Call, number, encodeRequest(request));
-  auto pending = std::make_shared<ApiAnswer>();
-  calls_.spawn(forwardCall(&recorder_, number, pending, inner_.call(std::move(request))));
-  Answer<Result<std::string>> answer(std::move(pending));
-  auto result = co_await answer;
-  co_return result;
+  std::string encoded = encodeRequest(request);
+  return ask<ApiAnswers>(recorder_, calls_, std::move(encoded), inner_.call(std::move(request)));
 }
 
 std::unique_ptr<kube::Watch> RecordingApi::watch(kube::Request request, kube::WatchSink sink) {
@@ -170,19 +181,9 @@ bool RecordingApi::takesProtobuf() const {
 
 Task<Result<net::HttpResponse>> RecordingTransport::fetch(Executor& /*executor*/,
                                                           net::HttpRequest request) {
-  if (!recorder_.inTurn()) {
-    auto untracked = inner_.fetch(recorder_.inner(), std::move(request));
-    auto response = co_await untracked;
-    co_return response;
-  }
-  const std::uint64_t number = recorder_.nextNumber();
-  recorder_.output(Item::Fetch, number, encodeFetch(request));
-  auto pending = std::make_shared<FetchAnswer>();
-  calls_.spawn(forwardFetch(&recorder_, number, pending,
-                            inner_.fetch(recorder_.inner(), std::move(request))));
-  Answer<Result<net::HttpResponse>> answer(std::move(pending));
-  auto result = co_await answer;
-  co_return result;
+  std::string encoded = encodeFetch(request);
+  return ask<ExtenderAnswers>(recorder_, calls_, std::move(encoded),
+                              inner_.fetch(recorder_.inner(), std::move(request)));
 }
 
 std::unique_ptr<net::Stream> RecordingTransport::stream(Executor& executor,
@@ -194,8 +195,9 @@ std::unique_ptr<net::Stream> RecordingTransport::stream(Executor& executor,
 std::string encodeFetch(const net::HttpRequest& request) {
   std::string out;
   putText(out, request.method);
-  putText(out, request.url);
-  putText(out, request.body);
+  putText(out, net::withoutCredentials(request.url));
+  std::string storage;
+  putText(out, redacted(request.body, storage));
   return out;
 }
 

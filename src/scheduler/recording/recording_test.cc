@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <array>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "base/testing/test_folder.h"
 #include "base/virtual_loop.h"
 #include "kube/fake_api.h"
+#include "scheduler/recording/file_format.h"
 #include "scheduler/recording/file_writer.h"
 #include "scheduler/recording/recorder.h"
 #include "scheduler/recording/replayer.h"
@@ -174,6 +176,60 @@ TEST(Recording, flipped_bits_are_found) {
   }
 }
 
+// A file whose blocks are all the same: so many zeros.
+std::string bombOf(std::size_t blocks) {
+  const auto blockOf = [](const std::string& content) {
+    std::string packed(ZSTD_compressBound(content.size()), '\0');
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), content.data(), content.size(), 19));
+    const auto stored = static_cast<std::uint32_t>(packed.size());
+    const auto raw = static_cast<std::uint32_t>(content.size());
+    std::string block;
+    putWord(block, stored);
+    putWord(block, raw);
+    putWord(block, checksumOf(stored, raw, packed));
+    return block + packed;
+  };
+  std::string item(1, static_cast<char>(Item::Reply));
+  putNumber(item, 1);
+  putNumber(item, blocks * kMaxBlock);
+  std::string file(kMagic);
+  putWord(file, kFormatVersion);
+  file += blockOf("{}") + blockOf(item);
+  const std::string zeros = blockOf(std::string(kMaxBlock, '\0'));
+  for (std::size_t i = 0; i < blocks; ++i) file += zeros;
+  return file;
+}
+
+TEST(Recording, a_small_file_that_expands_to_a_gigabyte_is_refused) {
+  const std::string path = pathOfRecording("bomb");
+  const std::string bomb = bombOf(1000);
+  EXPECT_LT(bomb.size(), 100'000U);
+  std::ofstream(path, std::ios::trunc) << bomb;
+  auto source = FileSource::open(path).value();
+  std::string content;
+  Result<bool> more = true;
+  while (more && *more) more = source->read(content);
+  ASSERT_FALSE(more);
+  EXPECT_NE(more.error().message.find("expands to more than"), std::string::npos);
+  EXPECT_LT(content.size(), 64U << 20);
+}
+
+TEST(Recording, what_readers_would_refuse_ends_the_recording) {
+  auto expanding = FileWriter::create(pathOfRecording("expanding"), json::object{}).value();
+  const std::string zeros(16 << 20, '\0');
+  for (int i = 0; i < 8; ++i) {
+    expanding->add(Item::Reply, 1, zeros);
+    while (expanding->waits()) std::this_thread::yield();
+  }
+  EXPECT_NE(expanding->failure().find("better than readers accept"), std::string::npos);
+  auto source = FileSource::open(pathOfRecording("expanding")).value();
+  EXPECT_NE(readItems(*source).end, Reader::End::Damaged);
+
+  auto tooLong = FileWriter::create(pathOfRecording("too-long"), json::object{}).value();
+  tooLong->add(Item::Call, 1, std::string((16 << 20) + 1, 'x'));
+  EXPECT_NE(tooLong->failure().find("a request has"), std::string::npos) << tooLong->failure();
+}
+
 TEST(Recording, hostile_lengths_take_no_memory) {
   std::string item(1, static_cast<char>(Item::Event));
   putNumber(item, 1);
@@ -296,6 +352,55 @@ TEST(Recording, a_cut_recording_runs_up_to_its_end) {
     EXPECT_EQ(outcome.kind, Replayer::Outcome::Kind::Same) << length;
     EXPECT_EQ(outcome.source, Reader::End::Cut);
   }
+}
+
+// A recording whose first turn has these changes of a clock.
+std::string readingsOf(Item clock, const std::vector<std::int64_t>& changes) {
+  MemoryWriter writer;
+  writer.add(Item::Begin, 0, "");
+  for (const std::int64_t change : changes) {
+    if (clock == Item::Wall) writer.add(Item::Steady, zigzag(1));
+    writer.add(clock, zigzag(change));
+  }
+  return writer.bytes();
+}
+
+// What the recording has instead of readings: "" if all is well.
+std::string faultOfReadings(Item clock, const std::vector<std::int64_t>& changes) {
+  const std::string bytes = readingsOf(clock, changes);
+  MemorySource source(bytes);
+  Replayer* executor = nullptr;
+  Inputs inputs;
+  inputs.begin = [&] {
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      (void)executor->steadyNow();
+      if (clock == Item::Wall) (void)executor->wallNow();
+    }
+  };
+  Replayer replayer(source, std::move(inputs));
+  executor = &replayer;
+  return replayer.run().recorded;
+}
+
+TEST(Recording, readings_that_no_clock_has_are_malformed) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  constexpr std::int64_t kCentury = 3'155'760'000'000'000'000;
+  EXPECT_EQ(faultOfReadings(Item::Steady, {kCentury / 10, -kCentury / 10, 5}), "");
+  EXPECT_EQ(faultOfReadings(Item::Wall, {kCentury * 2, -kCentury * 2, kCentury}), "");
+  for (const Item clock : {Item::Steady, Item::Wall}) {
+    for (const auto& changes : std::vector<std::vector<std::int64_t>>{
+             {Limits::max()}, {Limits::min()}, {1, Limits::max()}, {-2, Limits::min()}}) {
+      EXPECT_NE(faultOfReadings(clock, changes).find("malformed"), std::string::npos)
+          << nameOf(clock) << " " << changes.front();
+    }
+  }
+}
+
+TEST(Recording, an_answer_that_asks_for_a_pause_of_a_million_years_is_malformed) {
+  Error error{ErrorCode::Unavailable, "busy", std::chrono::hours(24)};
+  EXPECT_TRUE(decodeResult(encodeError(&error)));
+  error.retryAfter = std::chrono::milliseconds::max();
+  EXPECT_FALSE(decodeResult(encodeError(&error)));
 }
 
 TEST(Recording, random_changes_are_no_crash) {

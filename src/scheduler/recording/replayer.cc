@@ -17,6 +17,11 @@ class ReplayWatch final : public kube::Watch {
 
 class SilentStream final : public net::Stream {};
 
+// Readings beyond these, in nanoseconds, are of no real clock: 31 years since the host started, and
+// 221 years from there to the wall clock. Sums of both and a few years more are no overflow.
+constexpr std::int64_t kMaxSteady = 1'000'000'000'000'000'000;
+constexpr std::int64_t kMaxWallAhead = 7'000'000'000'000'000'000;
+
 }  // namespace
 
 Replayer::Replayer(Source& source, Inputs inputs) : reader_(source), inputs_(std::move(inputs)) {}
@@ -53,22 +58,32 @@ const Record* Replayer::expect(Item item) const {
   return nullptr;
 }
 
-SteadyTime Replayer::steadyNow() const {
-  if (const Record* next = expect(Item::Steady)) {
-    steady_ += unzigzag(next->number);
-    reader_.pop();
+// Adds a recorded change to a reading of a clock, which may be hostile.
+bool Replayer::advance(std::int64_t& reading, Item item, std::int64_t limit) const {
+  const Record* next = expect(item);
+  if (!next) return false;
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(reading, unzigzag(next->number), &sum) || sum > limit ||
+      sum < -limit) {
+    malformed(item);
+    return false;
   }
-  return SteadyTime(Duration(steady_));
+  reading = sum;
+  reader_.pop();
+  return true;
+}
+
+SteadyTime Replayer::steadyNow() const {
+  (void)advance(steady_, Item::Steady, kMaxSteady);
+  return lastSteady();
 }
 
 WallTime Replayer::wallNow() const {
-  if (const Record* next = expect(Item::Wall)) {
-    wallAhead_ += unzigzag(next->number);
-    reader_.pop();
-    outcome_.end = WallTime(Duration(steady_ + wallAhead_));
+  if (advance(wallAhead_, Item::Wall, kMaxWallAhead)) {
+    outcome_.end = lastWall();
     if (outcome_.begin == WallTime{}) outcome_.begin = outcome_.end;
   }
-  return WallTime(Duration(steady_ + wallAhead_));
+  return lastWall();
 }
 
 TimerId Replayer::runAt(SteadyTime /*when*/, Callback fn) {
@@ -154,9 +169,9 @@ void Replayer::runTurn(const Record& record) {
       return timer.mapped()();
     }
     case Item::Reply:
-      return reply(record.number, record.bytes);
+      return reply(record);
     case Item::Fetched:
-      return fetched(record.number, record.bytes);
+      return fetched(record);
     case Item::Event:
       return event(record);
     case Item::Closed:
@@ -166,45 +181,51 @@ void Replayer::runTurn(const Record& record) {
   }
 }
 
-void Replayer::reply(std::uint64_t number, std::string_view bytes) {
-  auto result = decodeResult(bytes);
-  if (!result) return malformed(Item::Reply);
-  auto found = calls_.extract(number);
+template <class T>
+void Replayer::deliver(Waiting<T>& waiting, const Record& record, T answer) {
+  auto found = waiting.extract(record.number);
   const auto pending = found.empty() ? nullptr : found.mapped().lock();
-  if (!pending) return differ(describe({Item::Reply, number, bytes}), "nothing waits for it");
-  pending->deliver(*std::move(result));
+  if (!pending) return differ(describe(record), "nothing waits for it");
+  pending->deliver(std::move(answer));
 }
 
-void Replayer::fetched(std::uint64_t number, std::string_view bytes) {
-  auto result = decodeResult(bytes);
-  if (!result) return malformed(Item::Fetched);
-  auto found = fetches_.extract(number);
-  const auto pending = found.empty() ? nullptr : found.mapped().lock();
-  if (!pending) return differ(describe({Item::Fetched, number, bytes}), "nothing waits for it");
-  if (!*result) return pending->deliver(koord::fail(std::move(result->error())));
-  std::string_view body = **result;
+void Replayer::reply(const Record& record) {
+  auto answer = decodeResult(record.bytes);
+  if (!answer) return malformed(record.item);
+  deliver(calls_, record, *std::move(answer));
+}
+
+void Replayer::fetched(const Record& record) {
+  auto answer = decodeResult(record.bytes);
+  if (!answer) return malformed(record.item);
+  if (!*answer)
+    return deliver(fetches_, record,
+                   Result<net::HttpResponse>(koord::fail(std::move(answer->error()))));
+  std::string_view body = **answer;
   const auto status = takeNumber(body);
-  if (!status || *status > 999) return malformed(Item::Fetched);
+  if (!status || *status > 999) return malformed(record.item);
   net::HttpResponse response;
   response.status = static_cast<int>(*status);
   response.body = body;
-  pending->deliver(std::move(response));
+  deliver(fetches_, record, Result<net::HttpResponse>(std::move(response)));
+}
+
+// Keeps the sink, which may end its watch.
+std::shared_ptr<kube::WatchSink> Replayer::sinkOf(const Record& record) const {
+  const auto found = watches_.find(record.number);
+  if (found != watches_.end()) return found->second;
+  differ(describe(record), "this watch is not open");
+  return nullptr;
 }
 
 void Replayer::event(const Record& record) {
-  const auto found = watches_.find(record.number);
-  if (found == watches_.end()) return differ(describe(record), "this watch is not open");
-  const auto kept = found->second;  // the sink may end the watch
-  kept->onEvent(record.bytes);
+  if (const auto sink = sinkOf(record)) sink->onEvent(record.bytes);
 }
 
 void Replayer::closed(const Record& record) {
   auto result = decodeResult(record.bytes);
   if (!result || result->has_value()) return malformed(record.item);
-  const auto found = watches_.find(record.number);
-  if (found == watches_.end()) return differ(describe(record), "this watch is not open");
-  const auto kept = found->second;
-  kept->onClosed(std::move(result->error()));
+  if (const auto sink = sinkOf(record)) sink->onClosed(std::move(result->error()));
 }
 
 void Replayer::http(std::string_view bytes) {
@@ -213,14 +234,19 @@ void Replayer::http(std::string_view bytes) {
   inputs_.http((*texts)[0], (*texts)[1], (*texts)[2]);
 }
 
-Task<Result<std::string>> ReplayApi::call(kube::Request request) {
-  const std::uint64_t number = ++replayer_.numbers_;
-  replayer_.output(Item::Call, number, encodeRequest(request));
-  auto pending = std::make_shared<Replayer::ApiAnswer>();
-  replayer_.calls_[number] = pending;
-  Answer<Result<std::string>> answer(std::move(pending));
+template <class T>
+Task<T> Replayer::ask(Waiting<T>* waiting, Item item, std::string request) {
+  const std::uint64_t number = ++numbers_;
+  output(item, number, request);
+  auto pending = std::make_shared<Pending<T>>();
+  (*waiting)[number] = pending;
+  Answer<T> answer(std::move(pending));
   auto result = co_await answer;
   co_return result;
+}
+
+Task<Result<std::string>> ReplayApi::call(kube::Request request) {
+  return replayer_.ask(&replayer_.calls_, Item::Call, encodeRequest(request));
 }
 
 std::unique_ptr<kube::Watch> ReplayApi::watch(kube::Request request, kube::WatchSink sink) {
@@ -243,13 +269,7 @@ bool ReplayApi::takesProtobuf() const {
 
 Task<Result<net::HttpResponse>> ReplayTransport::fetch(Executor& /*executor*/,
                                                        net::HttpRequest request) {
-  const std::uint64_t number = ++replayer_.numbers_;
-  replayer_.output(Item::Fetch, number, encodeFetch(request));
-  auto pending = std::make_shared<Replayer::FetchAnswer>();
-  replayer_.fetches_[number] = pending;
-  Answer<Result<net::HttpResponse>> answer(std::move(pending));
-  auto result = co_await answer;
-  co_return result;
+  return replayer_.ask(&replayer_.fetches_, Item::Fetch, encodeFetch(request));
 }
 
 std::unique_ptr<net::Stream> ReplayTransport::stream(Executor& /*executor*/,

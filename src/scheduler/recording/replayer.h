@@ -72,15 +72,22 @@ class Replayer final : public Executor {
  private:
   friend class ReplayApi;
   friend class ReplayTransport;
-  using ApiAnswer = Pending<Result<std::string>>;
-  using FetchAnswer = Pending<Result<net::HttpResponse>>;
+  // Calls without an answer yet, by number.
+  template <class T>
+  using Waiting = std::map<std::uint64_t, std::weak_ptr<Pending<T>>>;
 
   // The next item if it is of this kind; nullptr if there is none, or after a difference.
   const Record* expect(Item item) const;
   void differ(std::string recorded, std::string replayed) const;
   void runTurn(const Record& record);
-  void reply(std::uint64_t number, std::string_view bytes);
-  void fetched(std::uint64_t number, std::string_view bytes);
+  template <class T>
+  Task<T> ask(Waiting<T>* waiting, Item item, std::string request);
+  template <class T>
+  void deliver(Waiting<T>& waiting, const Record& record, T answer);
+  bool advance(std::int64_t& reading, Item item, std::int64_t limit) const;
+  void reply(const Record& record);
+  void fetched(const Record& record);
+  std::shared_ptr<kube::WatchSink> sinkOf(const Record& record) const;
   void event(const Record& record);
   void closed(const Record& record);
   void http(std::string_view bytes);
@@ -98,8 +105,8 @@ class Replayer final : public Executor {
   TimerId lastTimer_ = 0;
   std::unordered_map<TimerId, Callback> timers_;
   std::uint64_t numbers_ = 0;
-  std::map<std::uint64_t, std::weak_ptr<ApiAnswer>> calls_;
-  std::map<std::uint64_t, std::weak_ptr<FetchAnswer>> fetches_;
+  Waiting<Result<std::string>> calls_;
+  Waiting<Result<net::HttpResponse>> fetches_;
   std::map<std::uint64_t, std::shared_ptr<kube::WatchSink>> watches_;
 };
 

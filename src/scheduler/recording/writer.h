@@ -22,6 +22,8 @@ class Writer {
   }
   // For items with bytes, which are those of both texts.
   void add(Item item, std::uint64_t number, std::string_view bytes, std::string_view more = {}) {
+    if (bytes.size() + more.size() > maxBytesOf(item))
+      return refuse(item, bytes.size() + more.size());
     buffer_.push_back(static_cast<char>(item));
     putNumber(buffer_, number);
     putNumber(buffer_, bytes.size() + more.size());
@@ -37,6 +39,8 @@ class Writer {
  private:
   static constexpr std::size_t kPiece = 256 << 10;
   virtual void take(std::string bytes) = 0;
+  // The item is longer than readers accept.
+  virtual void refuse(Item item, std::size_t bytes) = 0;
 
   std::string buffer_;
 };
@@ -51,6 +55,7 @@ class MemoryWriter final : public Writer {
 
  private:
   void take(std::string bytes) override { bytes_ += bytes; }
+  void refuse(Item /*item*/, std::size_t /*bytes*/) override {}
 
   std::string bytes_;
 };

@@ -244,9 +244,17 @@ void DeviceLinks::sliceChanged(const dra::SlicePtr& before, const dra::SlicePtr&
       continue;
     }
     linked_.clear();
-    for (NodeId node = 0; node < nodes_.size(); ++node)
-      if (std::exchange(nodes_[node].listed, 0) != 0) cluster_.touch(node);
+    for (NodeLinks& links : nodes_) links.listed = 0;
+    touchListed();
   }
+}
+
+// Whether links were computed before depends on who asked, also for a page. What changes does not.
+void DeviceLinks::touchListed() {
+  if (!shared_.listed) return;
+  cluster_.live().forEach([this](NodeId node) {
+    if (shared_.listed->listedOn(node)) cluster_.touch(node);
+  });
 }
 
 void DeviceLinks::usageChanged(const dra::PoolKey& pool) {
@@ -262,9 +270,12 @@ void DeviceLinks::usageChanged(const dra::PoolKey& pool) {
     touch(it->second.node);
     it = former_.erase(it);
   }
-  // Devices that several nodes can reach.
-  if (const auto it = linked_.find(use); it != linked_.end() && inventory_.hasShared())
-    for (const NodeId node : it->second) cluster_.touch(node);
+  // Devices that several nodes can reach. As above, all links are computed first.
+  if (inventory_.hasShared()) {
+    cluster_.live().forEach([this](NodeId node) { (void)of(node); });
+    if (const auto it = linked_.find(use); it != linked_.end())
+      for (const NodeId node : it->second) cluster_.touch(node);
+  }
   checkOrphan(pool);
 }
 

@@ -98,6 +98,7 @@ class DeviceLinks final : public ClaimedDevicesOffer {
   void checkOrphan(const dra::PoolKey& pool);
   bool isAllocated(NodeId node, const Link& link) const;
   void touch(const std::string& node);
+  void touchListed();
 
   Cluster& cluster_;
   dra::Usage& usage_;

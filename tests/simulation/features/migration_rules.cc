@@ -39,6 +39,27 @@ bool isEvicting(const api::PodMigrationJob& job) {
                              [](const auto& one) { return one.type == "Eviction"; });
 }
 
+// The answer to an eviction, which may be granted.
+class EvictionAnswer final : public net::Responder {
+ public:
+  EvictionAnswer(std::shared_ptr<net::Responder> to, std::function<void()> granted)
+      : to_(std::move(to)), granted_(std::move(granted)) {}
+  void respond(int status, net::Headers headers, Bytes body) override {
+    if (status / 100 == 2) granted_();
+    to_->respond(status, std::move(headers), std::move(body));
+  }
+  void begin(int status, net::Headers headers) override { to_->begin(status, std::move(headers)); }
+  void write(Bytes chunk) override { to_->write(std::move(chunk)); }
+  void end() override { to_->end(); }
+  std::size_t queuedBytes() const override { return to_->queuedBytes(); }
+  void abort() override { to_->abort(); }
+  void onClosed(Callback fn) override { to_->onClosed(std::move(fn)); }
+
+ private:
+  const std::shared_ptr<net::Responder> to_;
+  const std::function<void()> granted_;
+};
+
 std::string said(const api::PodMigrationJob& job, std::string_view key) {
   return textOf(job.metadata.annotations, std::string(key).c_str());
 }
@@ -112,21 +133,24 @@ void MigrationsFeature::checkReturn(const Job& job) {
 
 // --- Evictions, as they reach the server.
 
-void MigrationsFeature::asked(const net::ServerRequest& request) {
+MigrationsFeature::ResponderPtr MigrationsFeature::asked(const net::ServerRequest& request,
+                                                         ResponderPtr to) {
   const std::string_view target = request.target;
   constexpr std::string_view kNamespaces = "/api/v1/namespaces/";
   const auto pods = target.find("/pods/");
-  if (!target.starts_with(kNamespaces) || pods == std::string_view::npos) return;
+  if (!target.starts_with(kNamespaces) || pods == std::string_view::npos) return to;
   std::string_view name = target.substr(pods + 6);
   name = name.substr(0, name.find('?'));
   if (request.method == "DELETE")
     journal_.violated("budgets", "the descheduler deletes {} instead of evicting it", name);
-  if (request.method != "POST" || !name.ends_with("/eviction")) return;
+  if (request.method != "POST" || !name.ends_with("/eviction")) return to;
   name.remove_suffix(std::string_view("/eviction").size());
   const std::string_view space = target.substr(kNamespaces.size(), pods - kNamespaces.size());
   const auto body = parseJson(request.body);
-  evicting({std::string(space), std::string(name)},
-           body ? std::string(textAt(*body, "deleteOptions", "preconditions", "uid")) : "");
+  std::string uid = body ? std::string(textAt(*body, "deleteOptions", "preconditions", "uid")) : "";
+  evicting({std::string(space), std::string(name)}, uid);
+  return std::make_shared<EvictionAnswer>(std::move(to),
+                                          [this, uid = std::move(uid)] { granted_.insert(uid); });
 }
 
 void MigrationsFeature::evicting(const api::ObjectKey& key, const std::string& uid) {
@@ -177,12 +201,18 @@ void MigrationsFeature::podChanged(const PodObject& before, const PodObject& aft
   losses_.push_back({loop_.steadyNow(), before});
   // Budgets do not stop preemptions.
   if (wasPreempted(after ? *after : *before)) return;
-  const auto asked = lastAsked_.find(before->metadata.uid);
-  if (asked != lastAsked_.end() && loop_.steadyNow() - asked->second < 1s) checkBudgets(*before);
+  const std::string& uid = before->metadata.uid;
+  const auto asked = lastAsked_.find(uid);
+  if (asked == lastAsked_.end() || loop_.steadyNow() - asked->second >= 1s) return;
+  // The server answers at this instant. If it refuses, a controller has deleted the pod.
+  if (std::string problem = brokenBudgets(*before); !problem.empty())
+    loop_.runAfter(1ms, [this, uid, problem = std::move(problem)] {
+      if (granted_.contains(uid)) journal_.violated("budgets", "{}", problem);
+    });
 }
 
 // The budgets are counted every second, and do not include pods that left since.
-void MigrationsFeature::checkBudgets(const api::Pod& pod) {
+std::string MigrationsFeature::brokenBudgets(const api::Pod& pod) {
   const SteadyTime now = loop_.steadyNow();
   std::erase_if(losses_, [&](const Loss& loss) { return now - loss.time > kUnknown; });
   for (const auto& budget : invariants_.budgets.objects()) {
@@ -199,9 +229,10 @@ void MigrationsFeature::checkBudgets(const api::Pod& pod) {
     for (const Loss& loss : losses_)
       healthy += loss.pod->metadata.uid != pod.metadata.uid && covers(*loss.pod);
     if (healthy < budget->spec.minAvailable->number)
-      journal_.violated("budgets", "{} leaves {} of {} of budget {}", pod.metadata.name, healthy,
-                        budget->spec.minAvailable->number, budget->metadata.name);
+      return fmt::format("{} leaves {} of {} of budget {}", pod.metadata.name, healthy,
+                         budget->spec.minAvailable->number, budget->metadata.name);
   }
+  return {};
 }
 
 // --- When all is quiet.

@@ -97,8 +97,8 @@ bool MigrationsFeature::holdsRoom() const {
 void MigrationsFeature::makeProcess() {
   DeschedulerProcess::Peers peers;
   peers.server = [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
-    asked(request);
-    world_.front.handle(std::move(request), std::move(responder));
+    auto answer = asked(request, std::move(responder));
+    world_.front.handle(std::move(request), std::move(answer));
   };
   peers.scheduler = schedulerOf(world_.leader);
   // Without the plugin, no scheduler would ever place a Reservation.

@@ -63,12 +63,14 @@ class MigrationsFeature final : public Feature {
   void jobChanged(const JobPtr& before, const JobPtr& after);
   void checkLimits();
   void checkReturn(const Job& job);
-  // Called when a request of the descheduler reaches the server.
-  void asked(const net::ServerRequest& request);
+  using ResponderPtr = std::shared_ptr<net::Responder>;
+  // Called when a request of the descheduler reaches the server. Returns what is to answer it.
+  ResponderPtr asked(const net::ServerRequest& request, ResponderPtr to);
   void evicting(const api::ObjectKey& key, const std::string& uid);
   void checkRoom(const Job& job, const api::Pod& pod);
   void podChanged(const PodObject& before, const PodObject& after);
-  void checkBudgets(const api::Pod& pod);
+  // The budget that the pod's end violates; "" if there is none.
+  std::string brokenBudgets(const api::Pod& pod);
   std::vector<JobPtr> sortedJobs() const;
 
   const Surroundings world_;
@@ -93,6 +95,7 @@ class MigrationsFeature final : public Feature {
   SteadyTime lastJobMade_{};
   std::map<std::string, std::string> evicted_;     // the job, by the pod's uid
   std::map<std::string, SteadyTime> lastAsked_;    // requests to evict, by the pod's uid
+  std::set<std::string> granted_;                  // uids of pods whose eviction was granted
   std::map<std::string, SteadyTime> roomChanged_;  // of Reservations, by name
   struct Loss {
     SteadyTime time{};

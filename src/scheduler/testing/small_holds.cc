@@ -59,6 +59,7 @@ Task<Status> HoldKind::bind(PodPtr unit, std::string node) {
   boundTo[unit->pod->metadata.name] = node;
   auto bound = std::make_shared<api::Pod>(*unit->pod);
   bound->spec.nodeName = node;
+  bound->metadata.annotations[Holds::kBound] = node;
   bound->metadata.resourceVersion += "0";
   handle_.executor().post(
       [this, before = unit->pod, bound] { handle_.units().updated(before, bound, *this); });
@@ -167,7 +168,9 @@ std::string HoldLedger::verifyValues(NodeId node, Held held) const {
 // --- The plugin.
 
 Holds::Holds(Handle& handle)
-    : cluster_(handle.cluster()), kind_(kindOf(handle)), ledger_(ledgerOf(handle)) {}
+    : cluster_(handle.cluster()), kind_(kindOf(handle)), ledger_(ledgerOf(handle)) {
+  cluster_.watchPodAnnotation(kBound);
+}
 
 HoldKind& Holds::kindOf(Handle& handle) {
   return handle.shared().of<HoldKind>([&] { return std::make_unique<HoldKind>(handle); });
@@ -195,7 +198,9 @@ PodPtr Holds::holdFor(const PodInfo& pod, NodeId node) const {
   PodPtr found;
   if (team.empty()) return found;
   for (const PodPtr& other : cluster_.node(node).pods) {
-    if (other->kind != &kind_ || api::textIn(other->pod->metadata.annotations, kFor) != team)
+    // The binding of a hold that is only assumed may fail, after its owners were bound.
+    if (other->kind != &kind_ || other->pod->spec.nodeName.empty() ||
+        api::textIn(other->pod->metadata.annotations, kFor) != team)
       continue;
     if (!found || other->uid() < found->uid()) found = other;
   }

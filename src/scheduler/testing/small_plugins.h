@@ -73,6 +73,7 @@ class Slots final : public Plugin,
 // Holds: resources on a node that are reserved for pods with a label, like reservations. A hold is
 // queued and placed as a unit, not a Pod. Owners see its resources as free, and count within it.
 //   the unit's pod has annotation test/for: "team"; owners have label team=team
+//   once the hold is bound, the unit's pod has its node and annotation test/bound
 //   written: test/share: "UID cpu=1000 memory=0 ..."
 struct HoldShare {
   std::string hold;  // its uid
@@ -152,6 +153,7 @@ class Holds final : public Plugin,
   static constexpr std::string_view kName = "Holds";
   static constexpr const char* kFor = "test/for";
   static constexpr const char* kShare = "test/share";
+  static constexpr const char* kBound = "test/bound";
   static constexpr const char* kTeam = "team";
   explicit Holds(Handle& handle);
   std::string_view name() const override { return kName; }
@@ -174,8 +176,8 @@ class Holds final : public Plugin,
   static HoldLedger& ledgerOf(Handle& handle);
 
  private:
-  // The hold on the node for the pod's team, the lowest uid if there are several; nullptr if there
-  // is none.
+  // The bound hold on the node for the pod's team, the lowest uid if there are several; nullptr if
+  // there is none.
   PodPtr holdFor(const PodInfo& pod, NodeId node) const;
   const HoldShare* shareOf(const PodInfo& pod) const;
 

@@ -28,6 +28,8 @@ PodObject unitOf(const Hold& hold) {
   unit->spec.schedulerName = "default-scheduler";
   unit->spec.priority = hold.spec.priority;
   unit->spec.nodeName = hold.status.nodeName;
+  if (!hold.status.nodeName.empty())
+    unit->metadata.annotations[Holds::kBound] = hold.status.nodeName;
   auto& container = unit->spec.containers.emplace_back();
   container.name = "hold";
   container.resources.requests = hold.spec.requests;
@@ -203,14 +205,14 @@ std::vector<PodObject> HoldsFeature::units() const {
 // A share counts in its hold, and what owners do not use of a hold is free for its team.
 void HoldsFeature::addRules(scheduler::Handle& handle, const std::string&, Model& model) {
   struct Given {
-    std::map<std::string, std::string> teams;  // by hold
+    std::map<std::string, std::string> teams;  // by bound hold
     std::map<std::string, Share> shares;       // by pod
   };
   auto given = std::make_shared<Given>();
   const auto& ledger = Holds::ledgerOf(handle);
   const auto& names = handle.cluster().resources();
   for (const auto& record : handle.cluster().pods()) {
-    if (record.info->kind == &Holds::kindOf(handle))
+    if (record.info->kind == &Holds::kindOf(handle) && !record.assumed)
       given->teams[record.info->uid()] =
           textOf(record.info->pod->metadata.annotations, Holds::kFor);
     if (const auto* held = ledger.in(record.grants)) {

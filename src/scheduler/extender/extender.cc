@@ -47,14 +47,9 @@ Extender::Extender(ExtenderConfig config, net::HttpTransport& transport, Executo
       executor_(executor),
       url_(config_.urlPrefix) {
   while (url_.ends_with('/')) url_.pop_back();
-  const auto refuseUrl = [&](std::string_view why) {
-    errors.push_back(fmt::format("{}.urlPrefix: Invalid value: \"{}\": {}", config_.path,
-                                 net::withoutCredentials(config_.urlPrefix), why));
-  };
   if (const auto url = net::parseUrl(url_); !url) {
-    refuseUrl(url.error().message);
-  } else if (url_.find_first_of("?#") != url_.npos) {
-    refuseUrl("must not have a query or fragment: verbs are appended to it");
+    errors.push_back(fmt::format("{}.urlPrefix: Invalid value: \"{}\": {}", config_.path,
+                                 net::withoutCredentials(config_.urlPrefix), url.error().message));
   }
   for (std::size_t i = 0; i < config_.managedResources.size(); ++i) {
     const std::string& name = config_.managedResources[i].name;

@@ -5,6 +5,7 @@
 #include "scheduler/plugins/deviceshare/args.h"
 #include "scheduler/plugins/dynamicresources/args.h"
 #include "scheduler/plugins/elasticquota/args.h"
+#include "scheduler/plugins/fragmentationaware/args.h"
 #include "scheduler/plugins/interpodaffinity/args.h"
 #include "scheduler/plugins/loadawarescheduling/args.h"
 #include "scheduler/plugins/nodeaffinity/args.h"
@@ -299,6 +300,18 @@ constexpr FieldHelp kScarceResourceAvoidance[] = {
      "[nvidia.com/gpu]"},
 };
 
+constexpr FieldHelp kFragmentationAware[] = {
+    {"futures",
+     "How many sequences of future pods the expected waste of a node is averaged over, 1 to 64. "
+     "More "
+     "take more time.",
+     "sequences", "16"},
+    {"pressurePercent",
+     "How much it counts that free resources cannot be used by pods that few nodes can run, "
+     "compared with what is expected to be stranded, 0 to 1000.",
+     "percent", "20"},
+};
+
 constexpr FieldHelp kSchedulingHint[] = {
     {"maxHintNodes", "How many preferred nodes of a scheduling hint are tried.", "nodes", "100"},
 };
@@ -349,6 +362,7 @@ std::vector<ObjectHelp> describeArguments() {
       describe<PodTopologySpreadArgs>("PodTopologySpread", kPodTopologySpread),
       describe<ReservationArgs>("Reservation", kReservation),
       describe<ScarceResourceAvoidanceArgs>("ScarceResourceAvoidance", kScarceResourceAvoidance),
+      describe<FragmentationAwareArgs>("FragmentationAware", kFragmentationAware),
       describe<SchedulingHintArgs>("SchedulingHint", kSchedulingHint),
       describe<VolumeBindingArgs>("VolumeBinding", kVolumeBinding),
   };

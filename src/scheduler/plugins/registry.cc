@@ -7,6 +7,7 @@
 #include "scheduler/plugins/deviceshare/plugin.h"
 #include "scheduler/plugins/dynamicresources/plugin.h"
 #include "scheduler/plugins/elasticquota/plugin.h"
+#include "scheduler/plugins/fragmentationaware/plugin.h"
 #include "scheduler/plugins/imagelocality/plugin.h"
 #include "scheduler/plugins/interpodaffinity/plugin.h"
 #include "scheduler/plugins/loadawarescheduling/plugin.h"
@@ -82,6 +83,7 @@ Registry makeRegistry() {
   add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);
   add<NodeResourcesFitPlus, NodeResourcesFitPlusArgs>(registry);
   add<ScarceResourceAvoidance, ScarceResourceAvoidanceArgs>(registry);
+  add<FragmentationAware, FragmentationAwareArgs>(registry);
   add<ImageLocality>(registry);
   add<DefaultBinder>(registry);
   add<DefaultPreBind>(registry);

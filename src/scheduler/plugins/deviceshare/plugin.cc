@@ -46,6 +46,7 @@ DeviceShare::DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRule
       rules_(rules),
       allocator_(rules),
       scoring_(scoringOf(args.scoringStrategy)),
+      packing_{true, scoring_.weights},
       table_(DeviceTable::of(handle)),
       templates_(GpuTemplates::of(
           handle, {args.templates.configMapNamespace, args.templates.configMapName})),

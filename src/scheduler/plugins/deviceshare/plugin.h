@@ -12,6 +12,7 @@
 
 #include "scheduler/framework/backing_devices.h"
 #include "scheduler/framework/controller.h"
+#include "scheduler/framework/gpu_capacity.h"
 #include "scheduler/framework/numa_hints.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/services.h"
@@ -43,7 +44,8 @@ class DeviceShare final : public Plugin,
                           public ControllerPlugin,
                           public ReservationFilterOffer,
                           public ReservationScoreOffer,
-                          public NumaHintProvider {
+                          public NumaHintProvider,
+                          public GpuCapacityOffer {
  public:
   static constexpr std::string_view kName = "DeviceShare";
   DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRules rules = DeviceRules::Ours);
@@ -86,6 +88,10 @@ class DeviceShare final : public Plugin,
   NumaHints numaHints(const PodInfo& pod, NodeId node) override;
   Status checkNuma(const PodInfo& pod, NodeId node, NumaMask affinity) override;
 
+  // capacity.cc
+  GpuRequest gpuRequestOf(const PodInfo& pod) const override;
+  FreeGpus freeGpus(NodeId node) const override;
+
   // services.cc
   std::string remedyFor(const PodInfo& pod, NodeId node) const override;
   json::value factsOf(const PodInfo& pod) const override;
@@ -121,6 +127,8 @@ class DeviceShare final : public Plugin,
   bool usesHints() const;
   ReservationsOffer* reservations() const;
   NumaAffinityOffer* numaAffinity() const;
+  // How GPUs of a node are chosen.
+  const DeviceScoring& choice() const;
   // Checks that do not need the devices.
   Status admits(const PodDevices& pod, const NodeDevices& node) const;
   Status judge(const PodInfo& pod, NodeId node, bool mayMatch) const;
@@ -177,6 +185,7 @@ class DeviceShare final : public Plugin,
   const DeviceRules rules_;
   const DeviceAllocator allocator_;
   DeviceScoring scoring_;
+  DeviceScoring packing_;  // the same with MostAllocated
   DeviceTable& table_;
   GpuTemplates& templates_;
   PodDevicesReader reader_;
@@ -184,6 +193,7 @@ class DeviceShare final : public Plugin,
   std::unique_ptr<DeviceAdaption> adaption_;  // nullptr if the feature gate is off
   // Of the profile; set at first use, when the profile is complete.
   mutable std::optional<bool> usesHints_;
+  mutable std::optional<bool> packs_;
   mutable std::optional<ReservationsOffer*> reservations_;
   mutable std::optional<NumaAffinityOffer*> numaAffinity_;
 };

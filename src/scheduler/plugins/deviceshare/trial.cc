@@ -71,7 +71,7 @@ DeviceQuestion DeviceShare::questionFor(const PodDevices& devices, const NodeDev
                                         const DeviceOffer& offer, const Trial& trial) const {
   DeviceQuestion question{.offer = offer, .demand = devices.demand};
   question.reserving = trial.reserving;
-  if (trial.reserving) question.scoring = &scoring_;
+  if (trial.reserving) question.scoring = &choice();
   if (devices.byTemplate) question.templates = &templates_.of(node.gpus);
   if (devices.designated) {
     for (const DeviceType type : kDeviceTypes) {

@@ -1,6 +1,8 @@
 #include "scheduler/plugins/fragmentationaware/demand_sketch.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 
 namespace koord::scheduler {
 
@@ -59,6 +61,21 @@ std::vector<DemandSketch::Class> DemandSketch::frequent(bool withGpus, std::size
   }
   result.resize(keep);
   return result;
+}
+
+std::int64_t DemandSketch::distance(const std::vector<Class>& a, const std::vector<Class>& b) {
+  const auto sharesOf = [](const std::vector<Class>& classes) {
+    std::int64_t total = 0;
+    for (const Class& each : classes) total += each.count;
+    std::map<std::string, std::int64_t> shares;
+    for (const Class& each : classes) shares[each.key] = each.count * 1'000'000 / total;
+    return shares;
+  };
+  std::map<std::string, std::int64_t> difference = sharesOf(a);
+  for (const auto& [key, share] : sharesOf(b)) difference[key] -= share;
+  std::int64_t sum = 0;
+  for (const auto& [key, share] : difference) sum += std::abs(share);
+  return sum / 2000;
 }
 
 }  // namespace koord::scheduler

@@ -47,6 +47,9 @@ class DemandSketch {
   // such pods.
   std::vector<Class> frequent(bool withGpus, std::size_t limit) const;
   std::size_t size() const { return classes_.size(); }
+  // The share of pods that ask for something else, in thousandths: half of the sum of the
+  // differences of all classes' shares.
+  static std::int64_t distance(const std::vector<Class>& a, const std::vector<Class>& b);
 
  private:
   std::size_t freePlace();

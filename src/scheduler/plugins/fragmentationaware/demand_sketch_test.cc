@@ -56,5 +56,18 @@ TEST(DemandSketch, demand_of_long_ago_fades) {
   EXPECT_EQ(sketch.frequent(true, 1).front().key, "new");
 }
 
+TEST(DemandSketch, the_distance_is_the_share_of_pods_that_ask_for_something_else) {
+  DemandSketch a, b;
+  observe(a, "one", 30);
+  observe(a, "two", 10);
+  observe(b, "one", 5);
+  observe(b, "three", 5);
+  const auto of = [](const DemandSketch& sketch) { return sketch.frequent(true, 10); };
+  EXPECT_EQ(DemandSketch::distance(of(a), of(a)), 0);
+  EXPECT_EQ(DemandSketch::distance(of(a), of(b)), 500);
+  EXPECT_EQ(DemandSketch::distance(of(a), {}), 500) << "all of it appeared: half of the sum";
+  EXPECT_EQ(DemandSketch::distance({}, {}), 0);
+}
+
 }  // namespace
 }  // namespace koord::scheduler

@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::uint64_t kFirstRebuild = 16;
 constexpr std::uint64_t kRarestRebuild = 4096;
+constexpr std::int64_t kRebuildDistance = 100;  // thousandths of the pods
 constexpr std::int64_t kMebibyte = 1 << 20;
-// The waste that halves a score, in thousandths of a GPU.
+// The waste that halves a score, in thousandths of a GPU, for each GPU that the pod requests.
 constexpr std::int64_t kHalving = 173;
 
 std::int32_t narrow(std::int64_t value) {
@@ -81,7 +82,15 @@ void FragmentationAware::observe(const PodInfo& pod) {
   sketch_.observe(key.bytes(), ask, pod.pod);
   if (++seen_ < rebuildAt_) return;
   rebuildAt_ = std::max(kFirstRebuild, seen_ + std::min(seen_ / 2, kRarestRebuild));
-  stale_ = true;
+  stale_ = stale_ || demandChanged();
+}
+
+bool FragmentationAware::demandChanged() const {
+  const auto changed = [&](bool withGpus, const std::vector<DemandSketch::Class>& modelled) {
+    const auto now = sketch_.frequent(withGpus, WasteModel::kMaxClasses);
+    return DemandSketch::distance(modelled, now) > kRebuildDistance;
+  };
+  return changed(true, gpuDemand_) || changed(false, plainDemand_);
 }
 
 std::uint64_t FragmentationAware::epoch(const CycleState&, const PodInfo&) const {
@@ -93,9 +102,7 @@ std::uint64_t FragmentationAware::epoch(const CycleState&, const PodInfo&) const
 
 // --- The model.
 
-std::vector<FragmentationAware::Placement> FragmentationAware::placementsOf(
-    const std::vector<DemandSketch::Class>& gpu,
-    const std::vector<DemandSketch::Class>& plain) const {
+std::vector<FragmentationAware::Placement> FragmentationAware::placementsOf() const {
   std::vector<Placement> placements;
   const auto add = [&](const std::vector<DemandSketch::Class>& classes,
                        WasteModel::ClassSet Placement::* members) {
@@ -108,19 +115,19 @@ std::vector<FragmentationAware::Placement> FragmentationAware::placementsOf(
       ((*it).*members).set(c);
     }
   };
-  add(gpu, &Placement::gpu);
-  add(plain, &Placement::plain);
+  add(gpuDemand_, &Placement::gpu);
+  add(plainDemand_, &Placement::plain);
   return placements;
 }
 
 void FragmentationAware::rebuild() {
-  const auto gpu = sketch_.frequent(true, WasteModel::kMaxClasses);
-  const auto plain = sketch_.frequent(false, WasteModel::kMaxClasses);
-  placements_ = placementsOf(gpu, plain);
+  gpuDemand_ = sketch_.frequent(true, WasteModel::kMaxClasses);
+  plainDemand_ = sketch_.frequent(false, WasteModel::kMaxClasses);
+  placements_ = placementsOf();
   admitted_.clear();
   WasteModel::Demand demand;
-  for (const auto& each : gpu) demand.gpu.push_back({each.ask, each.count, 0});
-  for (const auto& each : plain) demand.plain.push_back({each.ask, each.count, 0});
+  for (const auto& each : gpuDemand_) demand.gpu.push_back({each.ask, each.count, 0});
+  for (const auto& each : plainDemand_) demand.plain.push_back({each.ask, each.count, 0});
   addSupply(demand);
   model_.emplace(std::move(demand), static_cast<int>(args_.futures), args_.pressurePercent);
   nodes_ = cluster_.liveCount();
@@ -160,9 +167,9 @@ void FragmentationAware::addSupply(WasteModel::Demand& demand) {
     memory += here.memory;
     supply(demand.plain, admitted.plain, here, 1);
   });
-  const std::int64_t count = std::max<std::int64_t>(demand.plainSupply, 1);
-  demand.meanCpu = std::max<std::int64_t>(cpu / count, 1);
-  demand.meanMemory = std::max<std::int64_t>(memory / count, 1);
+  if (demand.plainSupply == 0) return;
+  demand.meanCpu = std::max<std::int64_t>(cpu / demand.plainSupply, 1);
+  demand.meanMemory = std::max<std::int64_t>(memory / demand.plainSupply, 1);
 }
 
 const FragmentationAware::Admitted& FragmentationAware::admittedOn(NodeId node) {
@@ -208,11 +215,11 @@ std::int64_t FragmentationAware::rate(NodeId node, const NodeCredit* credit, con
   NodeSpace space = spaceOf(node, credit);
   const std::int64_t before = model_->waste(space);
   if (!model_->take(space, ask)) return 0;  // it takes the place of pods that must leave
-  // Not below 0: a pod can use at most its own size of what would be wasted.
   const std::int64_t growth =
-      std::max<std::int64_t>(model_->waste(space) - before + model_->sizeOf(ask), 0);
-  const std::int64_t unit = WasteModel::kUnit * model_->futures();
-  return falling(growth * 64 / (kHalving * unit));
+      std::max<std::int64_t>(model_->waste(space) - before + model_->largestGain(ask), 0);
+  const std::int64_t unit =
+      WasteModel::kUnit * model_->futures() * std::max(ask.gpus.count, 1) * kHalving;
+  return falling(growth * 64 / unit);
 }
 
 Status FragmentationAware::score(const CycleState& state, const PodInfo& pod,

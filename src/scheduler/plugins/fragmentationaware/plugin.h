@@ -9,12 +9,13 @@
 // DeviceShare which GPUs of the node the pod gets (the fullest that have enough, because the plugin
 // is a PackedGpusOffer).
 //
-// The model is rebuilt when half as many pods again have been seen, at the latest every 4,096, and
-// when the number of nodes changes by an eighth. Scores are kept until then or until the node
-// changes, so that an attempt computes the nodes that changed only.
+// When half as many pods again have been seen, at the latest every 4,096, the demand is compared with
+// that of the model. The model is rebuilt if a tenth of the pods ask for something else now, or if
+// the number of nodes has changed by an eighth. Scores are kept until then or until the node
+// changes, so that an attempt computes only the nodes that changed.
 //
-// Score: best 100; each 173 thousandths of a GPU more of waste halve it. So the differences between
-// the best nodes, which decide, are resolved to 3 thousandths.
+// Score: the best node has 100. Each 173 thousandths of a GPU more of waste (for each GPU that the
+// pod requests) halve it, so that small differences between the best nodes decide.
 
 #include "scheduler/framework/gpu_capacity.h"
 #include "scheduler/framework/registry.h"
@@ -61,9 +62,9 @@ class FragmentationAware final : public Plugin,
 
   GpuCapacityOffer* gpus() const;
   PodAsk askOf(const PodInfo& pod) const;
+  bool demandChanged() const;
   void rebuild();
-  std::vector<Placement> placementsOf(const std::vector<DemandSketch::Class>& gpu,
-                                      const std::vector<DemandSketch::Class>& plain) const;
+  std::vector<Placement> placementsOf() const;
   void addSupply(WasteModel::Demand& demand);
   Capacity capacityOf(NodeId node) const;
   const Admitted& admittedOn(NodeId node);
@@ -82,6 +83,7 @@ class FragmentationAware final : public Plugin,
   mutable std::uint64_t epoch_ = 1;
   std::size_t nodes_ = 0;  // when it was built
   std::optional<WasteModel> model_;
+  std::vector<DemandSketch::Class> gpuDemand_, plainDemand_;  // of the model
   std::vector<Placement> placements_;
   std::vector<Admitted> admitted_;   // by node
   std::uint64_t placesVersion_ = 0;  // of admitted_

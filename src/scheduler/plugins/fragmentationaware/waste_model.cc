@@ -33,6 +33,7 @@ WasteModel::Deck WasteModel::makeDeck(std::vector<Class> classes, std::int64_t s
         static_cast<__int128>(kUnit) * futures_ * percent * each.count * supply /
         (static_cast<__int128>(100) * total * std::max<std::int64_t>(each.supply, 1));
     deck.pressure.push_back(static_cast<std::int64_t>(pressure));
+    deck.totalPressure += deck.pressure.back();
   }
   if (total == 0) return deck;
   Random random(1);
@@ -96,11 +97,11 @@ bool WasteModel::take(NodeSpace& space, const PodAsk& ask) const {
   return true;
 }
 
-std::int64_t WasteModel::sizeOf(const PodAsk& ask) const {
-  const std::int64_t size = ask.gpus.count > 0
-                                ? std::int64_t{ask.gpus.count} * ask.gpus.share
-                                : 500 * ask.cpu / meanCpu_ + 500 * ask.memory / meanMemory_;
-  return size * kUnit * futures_;
+std::int64_t WasteModel::largestGain(const PodAsk& ask) const {
+  const bool withGpus = ask.gpus.count > 0;
+  const std::int64_t size = withGpus ? std::int64_t{ask.gpus.count} * ask.gpus.share
+                                     : 500 * ask.cpu / meanCpu_ + 500 * ask.memory / meanMemory_;
+  return size * (kUnit * futures_ + (withGpus ? gpu_ : plain_).totalPressure);
 }
 
 std::int64_t WasteModel::freeOn(const NodeSpace& space) const {

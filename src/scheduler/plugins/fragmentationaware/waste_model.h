@@ -68,8 +68,9 @@ class WasteModel {
     // At most kMaxClasses each, the most frequent first.
     std::vector<Class> gpu, plain;
     std::int64_t gpuSupply = 0, plainSupply = 0;  // of the whole cluster
-    // The mean over nodes without GPUs, above 0.
-    std::int64_t meanCpu = 1, meanMemory = 1;
+    // The mean over nodes without GPUs, above 0. If there are none, the size of pods without GPUs
+    // does not count.
+    std::int64_t meanCpu = std::int64_t{1} << 62, meanMemory = std::int64_t{1} << 62;
   };
 
   WasteModel(Demand demand, int futures, std::int64_t pressurePercent);
@@ -81,8 +82,9 @@ class WasteModel {
   std::int64_t waste(const NodeSpace& space);
   // Takes the pod's resources. Returns false, and takes nothing, if they are not free.
   bool take(NodeSpace& space, const PodAsk& ask) const;
-  // What the pod itself uses, in the unit of waste().
-  std::int64_t sizeOf(const PodAsk& ask) const;
+  // The most by which the pod can reduce the waste of a node: it uses what is stranded, and what no
+  // class can use.
+  std::int64_t largestGain(const PodAsk& ask) const;
   int futures() const { return futures_; }
 
  private:
@@ -102,6 +104,7 @@ class WasteModel {
   struct Deck {
     std::vector<Class> classes;
     std::vector<std::int64_t> pressure;  // by class
+    std::int64_t totalPressure = 0;
     std::vector<Future> futures;
   };
   struct Kind {

@@ -22,6 +22,7 @@
 #include "koordctl/status/status_command.h"
 #include "koordctl/test/test_command.h"
 #include "koordctl/top/top_command.h"
+#include "koordctl/trace/trace_command.h"
 #include "koordctl/up/up_command.h"
 
 namespace {
@@ -46,6 +47,7 @@ struct Flags {
   ctl::ExplainFlags explain;
   ctl::DescheduleOptions deschedule;
   ctl::ReplayOptions replay;
+  ctl::TraceFlags trace;
   ctl::TestFlags test;
 };
 
@@ -62,6 +64,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addExplainCommands(commands, flags.explain);
   ctl::addDescheduleCommand(commands, flags.deschedule);
   ctl::addReplayCommand(commands, flags.replay);
+  ctl::addSimulateCommand(commands, flags.trace);
   ctl::addTestCommand(commands, flags.test, program);
   ctl::addCompletionCommand(commands);
   commands.add("version", "Print the version").run = [](const auto&) {

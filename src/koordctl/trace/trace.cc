@@ -1,5 +1,7 @@
 #include "koordctl/trace/trace.h"
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "base/split.h"
 #include "koordctl/trace/csv_table.h"
@@ -53,9 +55,10 @@ void readPublished(const CsvTable& table, std::size_t row, Reader& read, TraceTa
   task.models = splitWords(table.text(row, "gpu_spec"), '|');
   read.into(task.arrival, table.number(row, "creation_time"));
   if (table.text(row, "deletion_time").empty()) return;
-  std::int64_t end = 0;
+  std::int64_t begin = 0, end = 0;
+  read.into(begin, table.number(row, "scheduled_time", task.arrival));
   read.into(end, table.number(row, "deletion_time"));
-  task.end = end;
+  task.duration = std::max<std::int64_t>(end - begin, 0);
 }
 
 void readOwn(const CsvTable& table, std::size_t row, Reader& read, TraceTask& task) {
@@ -72,7 +75,7 @@ void readOwn(const CsvTable& table, std::size_t row, Reader& read, TraceTask& ta
   if (table.text(row, "duration").empty()) return;
   std::int64_t duration = 0;
   read.into(duration, table.number(row, "duration"));
-  task.end = task.arrival + duration;
+  task.duration = duration;
 }
 
 template <class T, class ReadRow>

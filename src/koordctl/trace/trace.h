@@ -9,7 +9,7 @@
 //   Published GPU traces (Alibaba, gpu2023):
 //     nodes   sn, cpu_milli, memory_mib, gpu, model
 //     tasks   name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec (models, A|B), qos,
-//             creation_time, deletion_time (seconds)
+//             creation_time, scheduled_time, deletion_time (seconds)
 //   Own format, with quantities as in Kubernetes:
 //     nodes   name, cpu, memory, gpus, gpu_model
 //     tasks   name, cpu, memory, gpus, gpu_percent (of each), gpu_models (A|B), qos, priority,
@@ -44,8 +44,8 @@ struct TraceTask {
   std::vector<std::string> models;  // that it may run on; empty: any
   std::string qos;                  // LS, BE, ...; may be empty
   std::int64_t priority = 0;
-  std::int64_t arrival = 0;         // seconds
-  std::optional<std::int64_t> end;  // seconds; absent: it stays
+  std::int64_t arrival = 0;              // seconds
+  std::optional<std::int64_t> duration;  // seconds that it runs; absent: until the end
 
   std::int64_t gpuMilli() const { return gpus * share; }
 };
@@ -54,10 +54,6 @@ struct TraceTask {
 Result<std::vector<TraceNode>> parseTraceNodes(std::string_view text, std::string_view file);
 Result<std::vector<TraceTask>> parseTraceTasks(std::string_view text, std::string_view file);
 
-struct Trace {
-  std::vector<TraceNode> nodes;
-  std::vector<TraceTask> tasks;
-};
 Result<std::vector<TraceNode>> readTraceNodes(const std::string& path);
 Result<std::vector<TraceTask>> readTraceTasks(const std::string& path);
 

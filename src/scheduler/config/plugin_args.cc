@@ -61,7 +61,7 @@ Defaults koordinatorDefaults() {
         {"disableDefaultQuotaPreemption", true},
         {"enableQueueHint", false},
         {"quotaSnapshotUpdateInterval", "2m0s"}}},
-      {"FragmentationAware", {{"futures", 16}, {"pressurePercent", 20}}},
+      {"FragmentationAware", {{"futures", 16}, {"pressurePercent", 25}}},
       {"LoadAwareScheduling",
        {{"filterExpiredNodeMetrics", true},
         {"enableScheduleWhenNodeMetricsExpired", false},

@@ -309,7 +309,7 @@ constexpr FieldHelp kFragmentationAware[] = {
     {"pressurePercent",
      "How much it counts that free resources cannot be used by pods that few nodes can run, "
      "compared with what is expected to be stranded, 0 to 1000.",
-     "percent", "20"},
+     "percent", "25"},
 };
 
 constexpr FieldHelp kSchedulingHint[] = {

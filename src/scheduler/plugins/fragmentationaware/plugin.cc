@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kFirstRebuild = 16;
 constexpr std::uint64_t kRarestRebuild = 4096;
-constexpr std::int64_t kRebuildDistance = 100;  // thousandths of the pods
+constexpr std::int64_t kRebuildDistance = 50;  // thousandths of the pods
 constexpr std::int64_t kMebibyte = 1 << 20;
 // The waste that halves a score, in thousandths of a GPU, for each GPU that the pod requests.
 constexpr std::int64_t kHalving = 173;

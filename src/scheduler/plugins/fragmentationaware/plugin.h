@@ -9,10 +9,10 @@
 // DeviceShare which GPUs of the node the pod gets (the fullest that have enough, because the plugin
 // is a PackedGpusOffer).
 //
-// When half as many pods again have been seen, at the latest every 4,096, the demand is compared with
-// that of the model. The model is rebuilt if a tenth of the pods ask for something else now, or if
-// the number of nodes has changed by an eighth. Scores are kept until then or until the node
-// changes, so that an attempt computes only the nodes that changed.
+// When half as many pods again have been seen, at the latest every 4,096, the demand is compared
+// with that of the model. The model is rebuilt if a twentieth of the pods ask for something else
+// now, or if the number of nodes has changed by an eighth. Scores are kept until then or until the
+// node changes, so that an attempt computes only the nodes that changed.
 //
 // Score: the best node has 100. Each 173 thousandths of a GPU more of waste (for each GPU that the
 // pod requests) halve it, so that small differences between the best nodes decide.

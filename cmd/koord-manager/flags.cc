@@ -39,6 +39,10 @@ void addPolicyFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
            "Namespace of the ConfigMap with the rules");
   set.text("pod-enhanced-validator-config-name", options.podRules.configName,
            "Name of that ConfigMap");
+  set.group("Take-over from another scheduler");
+  set.text("take-over-config-name", options.takeOverConfigName,
+           "Name of the ConfigMap, in --config-namespace, with rules for new pods that get "
+           "koord-scheduler instead of the scheduler that they ask for; without it: none");
 }
 
 // Admission, and the effect of profiles on existing pods.

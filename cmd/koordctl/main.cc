@@ -18,6 +18,7 @@
 #include "koordctl/image/image_command.h"
 #include "koordctl/join/join_command.h"
 #include "koordctl/replay/replay_command.h"
+#include "koordctl/shadow/shadow_command.h"
 #include "koordctl/snapshot/snapshot_command.h"
 #include "koordctl/status/status_command.h"
 #include "koordctl/test/test_command.h"
@@ -48,6 +49,7 @@ struct Flags {
   ctl::DescheduleOptions deschedule;
   ctl::ReplayOptions replay;
   ctl::TraceFlags trace;
+  ctl::ShadowCommandOptions shadow;
   ctl::TestFlags test;
 };
 
@@ -65,6 +67,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addDescheduleCommand(commands, flags.deschedule);
   ctl::addReplayCommand(commands, flags.replay);
   ctl::addSimulateCommand(commands, flags.trace);
+  ctl::addShadowCommand(commands, flags.shadow);
   ctl::addTestCommand(commands, flags.test, program);
   ctl::addCompletionCommand(commands);
   commands.add("version", "Print the version").run = [](const auto&) {

@@ -37,6 +37,7 @@ struct ManagerOptions {
   QuotaEvaluator::Options quotaUpdates;
   BindingAdmissionFlags bindingAdmission;
   EnhancedValidation::Options podRules;
+  std::string takeOverConfigName = "koord-take-over";  // in configNamespace
   ColocationProfileOptions colocationProfile;
   bool profilesOwnQuotas = false;  // a quota is deleted with its ElasticQuotaProfile
   std::string nodeStrategyNamesRequired = "false";  // "true": SLO ConfigMap entries need names
@@ -46,7 +47,8 @@ struct ManagerOptions {
             quotaUpdates,
             {configNamespace, sloConfigName, nodeStrategyNamesRequired == "true"},
             bindingAdmission,
-            podRules};
+            podRules,
+            {configNamespace, takeOverConfigName}};
   }
 };
 

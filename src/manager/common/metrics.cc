@@ -54,6 +54,12 @@ struct Metrics::Families {
   Family<Counter>& binding =
       net::counterFamily(internal, "koord_manager_webhook_binding_admission_decisions_total",
                          "Decisions of the binding webhook");
+  Family<Counter>& takenOver =
+      net::counterFamily(internal, "koord_manager_taken_over_pods_total",
+                         "New pods whose scheduler the webhook replaced, by namespace");
+  Family<Gauge>& takeOverValid =
+      net::gaugeFamily(internal, "koord_manager_take_over_config_valid",
+                       "1 if the ConfigMap of the take-over that was read last is valid");
   Family<Gauge>& withoutProfile = net::gaugeFamily(
       internal, "koord_manager_pods_without_profile",
       "Pods that were admitted without a ClusterColocationProfile that selects them");
@@ -123,6 +129,19 @@ void Metrics::setQuotaSharedWeight(std::string_view quota, std::string_view reso
   families_->sharedWeight
       .Add({{"elasticquota_name", std::string(quota)}, {"resource_name", std::string(resource)}})
       .Set(weight);
+}
+
+void Metrics::podTakenOver(std::string_view namespace_, std::string_view from,
+                           std::string_view to) {
+  families_->takenOver
+      .Add({{"namespace", std::string(namespace_)},
+            {"from", std::string(from)},
+            {"to", std::string(to)}})
+      .Increment();
+}
+
+void Metrics::takeOverRead(bool valid) {
+  families_->takeOverValid.Add({}).Set(valid ? 1 : 0);
 }
 
 void Metrics::bindingDecided(std::string_view decision) {

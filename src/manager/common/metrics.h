@@ -37,6 +37,11 @@ class Metrics {
   // Counts a decision of the binding webhook.
   void bindingDecided(std::string_view decision);
 
+  // Counts a pod whose scheduler the webhook replaced.
+  void podTakenOver(std::string_view namespace_, std::string_view from, std::string_view to);
+  // Whether the rules of the take-over that were read last are valid.
+  void takeOverRead(bool valid);
+
   // The weight of a quota in sharing unused resources.
   void setQuotaSharedWeight(std::string_view quota, std::string_view resource, double weight);
 

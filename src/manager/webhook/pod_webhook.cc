@@ -49,6 +49,7 @@ PodWebhook::PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Ran
       options_(options),
       quotas_(others.quotas),
       rules_(others.rules),
+      takeOver_(others.takeOver),
       types_(api::builtinTypes()),
       profiles_(api, executor, random_.fork()) {}
 
@@ -97,6 +98,11 @@ Task<Verdict> PodWebhook::mutate(api::AdmissionRequest request) {
   if (profiles) {
     auto task = applyMatchingProfiles(std::string(textAt(pod, "metadata", "namespace")), pod);
     profiles = co_await task;
+  }
+  if (profiles && takeOver_) {
+    auto task =
+        takeOver_->apply(&profiles_, std::string(textAt(pod, "metadata", "namespace")), &pod);
+    co_await task;
   }
   co_return finishMutation(request, std::move(pod), began, profiles);
 }

@@ -13,6 +13,7 @@
 #include "manager/webhook/pod_validation.h"
 #include "manager/webhook/profile_cache.h"
 #include "manager/webhook/quota/pod_quota.h"
+#include "manager/webhook/takeover/take_over.h"
 
 namespace koord::manager {
 
@@ -27,10 +28,11 @@ class PodWebhook {
   struct Others {
     PodQuota* quotas = nullptr;
     const EnhancedValidation* rules = nullptr;
+    TakeOver* takeOver = nullptr;
   };
 
   PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random, Options options,
-             Others others = {nullptr, nullptr});
+             Others others = {nullptr, nullptr, nullptr});
 
   void start();
   bool synced() const;
@@ -54,6 +56,7 @@ class PodWebhook {
   Options options_;
   PodQuota* quotas_;
   const EnhancedValidation* rules_;
+  TakeOver* takeOver_;
   api::SchemaSet types_;
   ProfileCache profiles_;
 };

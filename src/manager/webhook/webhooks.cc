@@ -52,8 +52,9 @@ Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random 
     : quotaLedger_(api, executor, random.fork()),
       podQuota_(api, executor, random.fork(), quotaLedger_, podQuotaOptions(options)),
       enhanced_(api, executor, random.fork(), enhancedOptions(options)),
+      takeOver_(api, executor, metrics, random.fork(), options.takeOver),
       podWebhook_(api, executor, metrics, random.fork(), podOptions(options.gates),
-                  {&podQuota_, &enhanced_}),
+                  {&podQuota_, &enhanced_, &takeOver_}),
       quotaWebhook_(api, executor, metrics, quotaLedger_,
                     {options.gates.enabled("ElasticQuotaEnableUpdateResourceKey"),
                      options.gates.enabled("ElasticQuotaGuaranteeUsage")}),
@@ -84,12 +85,13 @@ void Webhooks::start() {
   quotaLedger_.start();
   podQuota_.start();
   enhanced_.start();
+  takeOver_.start();
   podWebhook_.start();
   bindingWebhook_.start();
 }
 
 bool Webhooks::synced() const {
-  return podWebhook_.synced() && podQuota_.synced() && enhanced_.synced() &&
+  return podWebhook_.synced() && podQuota_.synced() && enhanced_.synced() && takeOver_.synced() &&
          bindingWebhook_.synced();
 }
 

@@ -24,6 +24,7 @@ struct WebhooksOptions {
   ConfigWebhook::Options config;
   BindingAdmissionFlags binding = {};
   EnhancedValidation::Options enhanced = {};  // the gate sets `enabled`
+  TakeOver::Options takeOver = {};
 };
 
 class Webhooks {
@@ -47,6 +48,7 @@ class Webhooks {
   QuotaLedger quotaLedger_;
   PodQuota podQuota_;
   EnhancedValidation enhanced_;
+  TakeOver takeOver_;
   PodWebhook podWebhook_;
   QuotaWebhook quotaWebhook_;
   ConfigWebhook configWebhook_;

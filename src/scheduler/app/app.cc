@@ -65,7 +65,7 @@ class App final : public RunningScheduler {
     const kube::ElectionConfig& election = instance().scheduler().configuration().leaderElection;
     if (!election.leaderElect) {
       ring_->start();
-      lead();
+      if (settings().shadow.incumbent.empty()) lead();
       return;
     }
     if (!instance().scheduler().configuration().delayCacheUntilActive) ring_->start();
@@ -200,7 +200,7 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
     log::warn("--config {}: {}", flags.config, warning);
   log::info("random seed {}", options.seed);
   InstanceSettings settings{std::move(options), component.random().next(), flags.barrier,
-                            flags.debug};
+                            flags.debug, flags.shadow};
   settings.barrier.enabled = flags.gates.enabled("SyncBarrier");
   auto app = std::make_unique<App>(component, flags);
   if (auto opened = app->open(flags, std::move(settings), registry); !opened)

@@ -93,6 +93,19 @@ void addRecording(flags::FlagSet& set, Flags& flags) {
       });
 }
 
+void addShadow(flags::FlagSet& set, ShadowOptions& shadow) {
+  set.group("Shadow");
+  set.text("shadow-of", shadow.incumbent,
+           "Name of another scheduler (spec.schedulerName). Write nothing; decide what it decides, "
+           "and compare: GET /apis/v1/shadow, 'koordctl shadow'");
+  set.integer("shadow-differences", shadow.differences, "Number of last differences that are kept")
+      .within(0, 100'000);
+  set.integer("shadow-share", shadow.share,
+              "Most percent of the time that decisions of the shadow may take; others are skipped "
+              "and counted")
+      .within(1, 100);
+}
+
 void addAuditor(flags::FlagSet& set, AuditOptions& audit) {
   set.group("Workload auditor");
   set.boolean("enable-workload-auditor", audit.enabled,
@@ -160,6 +173,7 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   kube::addElectionFlags(set, flags.election, "Schedule");
   addDebugging(set, flags);
   addRecording(set, flags);
+  addShadow(set, flags.shadow);
   addAuditor(set, flags.audit);
   for (const auto& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
 }
@@ -206,6 +220,11 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
     }
   if (flags.networkTopologyManager) options.gates.insert("enable-network-topology-manager");
   kube::overrideElection(given, flags.election, configuration.leaderElection);
+  if (!flags.shadow.incumbent.empty()) {
+    if (!flags.recording.file.empty())
+      return fail(ErrorCode::Invalid, "--record: a shadow (--shadow-of) cannot be recorded");
+    configuration = shadowConfiguration(std::move(configuration), flags.shadow.incumbent);
+  }
   if (const auto errors = validate(configuration); !errors.empty())
     return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
   return options;

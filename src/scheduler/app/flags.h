@@ -15,6 +15,7 @@
 #include "scheduler/app/sync_barrier.h"
 #include "scheduler/auditor/audit_options.h"
 #include "scheduler/core/scheduler.h"
+#include "scheduler/shadow/shadow.h"
 
 namespace koord::scheduler {
 
@@ -44,6 +45,7 @@ struct Flags {
   bool showPlugins = false;
   RecordingOptions recording;
   std::string recordSize = "256Mi";
+  ShadowOptions shadow;
 };
 
 // Fills `flags` and `component` when the line is parsed.

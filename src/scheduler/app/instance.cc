@@ -9,25 +9,33 @@ Result<std::unique_ptr<Instance>> Instance::create(InstanceSettings settings,
                                                    InstanceSurroundings surroundings) {
   settings.scheduler.audit = surroundings.auditor.get();
   settings.scheduler.http = surroundings.http;
+  std::unique_ptr<ReadOnlyApi> readOnly;
+  if (!settings.shadow.incumbent.empty())
+    readOnly = std::make_unique<ReadOnlyApi>(surroundings.api);
+  kube::Api* api = readOnly ? readOnly.get() : &surroundings.api;
   auto scheduler = Scheduler::create(std::move(settings.scheduler), registry, surroundings.executor,
-                                     &surroundings.api, &surroundings.metrics);
+                                     api, &surroundings.metrics);
   if (!scheduler) return fail(std::move(scheduler.error()));
   (*scheduler)->debug() = settings.debug;
-  return std::unique_ptr<Instance>(new Instance(*std::move(scheduler), Random(settings.seed),
-                                                std::move(settings.barrier),
-                                                std::move(surroundings)));
+  return std::unique_ptr<Instance>(new Instance(*std::move(scheduler), std::move(readOnly),
+                                                std::move(settings), std::move(surroundings)));
 }
 
-Instance::Instance(std::unique_ptr<Scheduler> scheduler, Random random, SyncBarrierOptions barrier,
-                   InstanceSurroundings surroundings)
+Instance::Instance(std::unique_ptr<Scheduler> scheduler, std::unique_ptr<ReadOnlyApi> readOnly,
+                   InstanceSettings settings, InstanceSurroundings surroundings)
     : auditor_(std::move(surroundings.auditor)),
+      readOnly_(std::move(readOnly)),
       scheduler_(std::move(scheduler)),
-      informers_(surroundings.api, surroundings.executor, *scheduler_, random.fork()),
-      waits_(barrier.enabled && scheduler_->configuration().leaderElection.leaderElect),
-      barrier_(surroundings.api, surroundings.executor, std::move(barrier),
+      shadow_(readOnly_ ? std::make_unique<Shadow>(std::move(settings.shadow), *scheduler_,
+                                                   surroundings.executor, *readOnly_)
+                        : nullptr),
+      api_(readOnly_ ? *readOnly_ : surroundings.api),
+      informers_(api_, surroundings.executor, *scheduler_, Random(settings.seed).fork()),
+      waits_(settings.barrier.enabled && scheduler_->configuration().leaderElection.leaderElect),
+      barrier_(api_, surroundings.executor, std::move(settings.barrier),
                scheduler_->configuration().leaderElection.resourceName,
                [this](const api::ObjectKey& pod) { return informers_.versionOf(pod); }),
-      explanations_(*scheduler_, surroundings.api, surroundings.executor),
+      explanations_(*scheduler_, api_, surroundings.executor),
       service_(*scheduler_, surroundings.metrics, surroundings.serving,
                serviceState(std::move(surroundings.service))),
       handler_(service_.handler()) {}
@@ -35,8 +43,12 @@ Instance::Instance(std::unique_ptr<Scheduler> scheduler, Random random, SyncBarr
 Instance::~Instance() = default;
 
 ServiceState Instance::serviceState(ServiceState state) {
-  state.leading = [this] { return leading_; };
+  state.leading = [this] { return leading_ || (shadow_ && informers_.synced()); };
   state.synced = [this] { return informers_.synced(); };
+  if (shadow_) {
+    state.shadowReport = [this] { return shadow_->report(); };
+    state.shadowMetrics = [this] { return shadow_->metricsText(); };
+  }
   if (auditor_) {
     state.auditMetrics = [this] { return auditor_->metrics(); };
     state.resetAudit = [this] { auditor_->resetMetrics(); };
@@ -46,6 +58,7 @@ ServiceState Instance::serviceState(ServiceState state) {
 
 void Instance::start() {
   informers_.start();
+  if (shadow_) informers_.onSynced([this] { shadow_->start(); });
 }
 
 void Instance::lead() {

@@ -18,6 +18,7 @@
 #include "scheduler/recording/items.h"
 #include "scheduler/services/explanation_writer.h"
 #include "scheduler/services/http_service.h"
+#include "scheduler/shadow/shadow.h"
 
 namespace koord::scheduler {
 
@@ -27,6 +28,7 @@ struct InstanceSettings {
   std::uint64_t seed = 1;  // of informers
   SyncBarrierOptions barrier;
   Scheduler::Debug debug;
+  ShadowOptions shadow;  // of another scheduler; not in recordings
 };
 
 // The surroundings of an instance; they must outlive it.
@@ -48,7 +50,7 @@ class Instance {
   ~Instance();
 
   void start();  // the informers
-  // This process leads: schedules when everything is synced.
+  // This process leads: schedules when everything is synced. Not for a shadow.
   void lead();
   void stop();
   void handle(net::ServerRequest request, std::shared_ptr<net::Responder> to);
@@ -57,17 +59,21 @@ class Instance {
   bool synced() const { return informers_.synced(); }
   Scheduler& scheduler() { return *scheduler_; }
   const Scheduler& scheduler() const { return *scheduler_; }
+  const Shadow* shadow() const { return shadow_.get(); }  // nullptr: not a shadow
   const Informers& informers() const { return informers_; }
 
  private:
-  Instance(std::unique_ptr<Scheduler> scheduler, Random random, SyncBarrierOptions barrier,
-           InstanceSurroundings surroundings);
+  Instance(std::unique_ptr<Scheduler> scheduler, std::unique_ptr<ReadOnlyApi> readOnly,
+           InstanceSettings settings, InstanceSurroundings surroundings);
   ServiceState serviceState(ServiceState state);
   Task<void> passBarrier();
   void schedule();
 
   const std::unique_ptr<Auditor> auditor_;
+  const std::unique_ptr<ReadOnlyApi> readOnly_;  // of a shadow
   const std::unique_ptr<Scheduler> scheduler_;
+  const std::unique_ptr<Shadow> shadow_;
+  kube::Api& api_;
   Informers informers_;
   const bool waits_;  // for the last leader's writes
   SyncBarrier barrier_;

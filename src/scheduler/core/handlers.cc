@@ -162,6 +162,7 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
 }
 
 void Scheduler::podDeleted(const PodObject& pod) {
+  if (hooks_.podChanging) hooks_.podChanging(pod, nullptr);
   const auto known = pending_.find(pod->metadata.uid);
   if (known != pending_.end()) {
     shared_.known.notify(known->second, nullptr);

@@ -65,8 +65,12 @@ class Scheduler {
   // --- The objects of the cluster. Repeated calls with the same object are harmless.
   using PodObject = std::shared_ptr<const api::Pod>;
   using NodeObject = std::shared_ptr<const api::Node>;
-  void podAdded(const PodObject& pod) { unitAdded(pod, nullptr); }
+  void podAdded(const PodObject& pod) {
+    if (hooks_.podChanging) hooks_.podChanging(nullptr, pod);
+    unitAdded(pod, nullptr);
+  }
   void podUpdated(const PodObject& before, const PodObject& after) {
+    if (hooks_.podChanging) hooks_.podChanging(before, after);
     unitUpdated(before, after, nullptr);
   }
   void podDeleted(const PodObject& pod);
@@ -106,8 +110,11 @@ class Scheduler {
     int diagnosisQueue = 1000;     // maximum number of waiting documents; more are dropped
   };
   Debug& debug() { return debug_; }
-  // For recordings. They must not change anything.
+  // For recordings and shadows. They must not change anything.
   struct Hooks {
+    // Before a pod that was added, changed or deleted is counted; nullptr: it did not exist before,
+    // or does not exist afterwards.
+    std::function<void(const PodObject& before, const PodObject& after)> podChanging;
     std::function<void(const PodInfo& pod, int attempt)> attempting;  // before the search
     std::function<void(const std::string& pod, const Decision& decision)> decided;
   };

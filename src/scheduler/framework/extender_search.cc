@@ -82,7 +82,7 @@ SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
     const auto score = extenders.scores.find(cluster_.node(list_[n]).name);
     if (score != extenders.scores.end()) totals_[n] = addSaturating(totals_[n], score->second);
   }
-  result.node = list_[bestOf(totals_)];
+  result.node = bestOfList(attempt.favored);
   return result;
 }
 

@@ -79,13 +79,17 @@ Status NodeSearch::pick(CycleState& state, const PodPtr& pod, Attempt& attempt,
   if (fast) {
     status = podClass.nodes->syncScores(*pod, timer_);
     if (!status.ok()) return status;
-    result.node = podClass.nodes->best(random_)->node;
+    const auto best = podClass.nodes->best(random_);
+    const NodeId favored = attempt.favored;
+    const bool tied = favored != kNoNode && podClass.nodes->feasible().contains(favored) &&
+                      podClass.nodes->totalOf(favored) == best->total;
+    result.node = tied ? favored : best->node;
     return {};
   }
   if (!attempt.restricted) {
     status = podClass.nodes->syncScores(*pod, timer_);
     if (!status.ok()) return status;
-    result.node = pickByParts(*pod, *podClass.nodes, feasible);
+    result.node = pickByParts(*pod, *podClass.nodes, feasible, attempt.favored);
     if (result.node != kNoNode) return {};
   }
   feasible.copyTo(list_);
@@ -100,11 +104,12 @@ Status NodeSearch::pick(CycleState& state, const PodPtr& pod, Attempt& attempt,
     status = addOtherScores(state, *pod, list_, totals_, nullptr);
     if (!status.ok()) return status;
   }
-  result.node = list_[bestOf(totals_)];
+  result.node = bestOfList(attempt.favored);
   return {};
 }
 
-NodeId NodeSearch::pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeSet& feasible) {
+NodeId NodeSearch::pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeSet& feasible,
+                               NodeId favored) {
   if (!kept.sameScale(feasible)) return kNoNode;
   const Cluster::PodsOnNodes hidden = hiddenFrom(pod);
   const Cluster::Hidden unseen(cluster_, hidden);
@@ -138,6 +143,10 @@ NodeId NodeSearch::pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeS
     ties += tops[i].ties;
   }
   std::uint64_t skip = ties > 1 ? random_.below(ties) : 0;
+  for (std::size_t i = 0; i < tops.size() && favored != kNoNode; ++i)
+    if (total(i) == best && parts.parts()[i].nodes.contains(favored) &&
+        kept.totalOf(favored) == tops[i].total)
+      return favored;
   for (std::size_t i = 0; i < tops.size(); ++i) {
     if (total(i) != best) continue;
     if (skip < tops[i].ties) return kept.nth(tops[i], skip, parts.parts()[i].nodes);
@@ -146,13 +155,15 @@ NodeId NodeSearch::pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeS
   return kNoNode;
 }
 
-std::size_t NodeSearch::bestOf(std::span<const std::int64_t> totals) {
-  const std::int64_t best = *std::ranges::max_element(totals);
-  const auto ties = static_cast<std::uint64_t>(std::ranges::count(totals, best));
+NodeId NodeSearch::bestOfList(NodeId favored) {
+  const std::int64_t best = *std::ranges::max_element(totals_);
+  const auto ties = static_cast<std::uint64_t>(std::ranges::count(totals_, best));
   std::uint64_t skip = ties > 1 ? random_.below(ties) : 0;
+  const auto place = static_cast<std::size_t>(std::ranges::find(list_, favored) - list_.begin());
+  if (place < list_.size() && totals_[place] == best) return favored;
   std::size_t at = 0;
-  while (totals[at] != best || skip-- > 0) ++at;
-  return at;
+  while (totals_[at] != best || skip-- > 0) ++at;
+  return list_[at];
 }
 
 Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod,

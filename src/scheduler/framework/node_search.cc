@@ -112,6 +112,7 @@ NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
     return result.status;
   });
   attempt.among = scope.among;
+  attempt.favored = scope.favored;
   attempt.preferred.assign(scope.preferred.begin(), scope.preferred.end());
   const PluginMask idle = profile_.idleFor(*pod).planners;
   for (std::size_t i = 0; i < profile_.planners.size() && result.status.ok(); ++i) {

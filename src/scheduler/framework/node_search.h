@@ -95,6 +95,7 @@ class NodeSearch {
     std::vector<std::string> restrictedBy;  // PreFilter plugins
     const NodeSet* among = nullptr;         // of the scope
     std::vector<NodeId> preferred;          // of the scope and the planner
+    NodeId favored = kNoNode;               // of the scope
     Cluster::PodsOnNodes hidden;            // pods that this pod does not see (ViewPlugin)
 
     bool allows(NodeId node) const {
@@ -165,9 +166,10 @@ class NodeSearch {
   Status choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
                 bool fast, SearchResult& result);
   // The best node by NodeParts, if all plugins concerned have them; otherwise kNoNode.
-  NodeId pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeSet& feasible);
-  // The index of the highest total; a random one of equals.
-  std::size_t bestOf(std::span<const std::int64_t> totals);
+  NodeId pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeSet& feasible, NodeId favored);
+  // The node with the highest of `totals_`, which are those of `list_`; of equals the favored node,
+  // else a random one.
+  NodeId bestOfList(NodeId favored);
   Status prepareScores(PodClass& podClass, const PodInfo& pod);
   void findSharedRules(PodClass& podClass, const PodInfo& pod) const;
   // Adds weighted scores of the plugins that are not Signed.

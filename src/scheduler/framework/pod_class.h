@@ -76,6 +76,8 @@ class ClassNodes {
   Status syncScores(const PodInfo& pod, const AttemptTimer& timer = {});
   // The best of all feasible nodes by Signed scores alone.
   std::optional<ScoreIndex::Best> best(Random& random) { return totals_.best(random); }
+  // The kept total of a feasible node.
+  std::int64_t totalOf(NodeId node) const { return totals_.at(node); }
   // Returns true if the kept totals are right for these (feasible) nodes alone. They are if the
   // highest scores are among them.
   bool sameScale(const NodeSet& nodes) const;

@@ -16,6 +16,8 @@ struct SearchScope {
   const NodeSet* among = nullptr;
   // Tried in this order before all others. The first node that passes is taken without scoring.
   std::span<const NodeId> preferred{};
+  // If several nodes have the best score and this is one of them, it is taken and not a random one.
+  NodeId favored = kNoNode;
 };
 
 }  // namespace koord::scheduler

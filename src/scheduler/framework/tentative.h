@@ -17,4 +17,9 @@ class TentativePlugin {
   virtual Status grant(const PodPtr& pod, NodeId node) = 0;
 };
 
+struct Profile;
+// Calls the tentative plugins among the profile's Reserve plugins, in their order: a grant depends
+// on those before it. Returns the first failure, with its plugin.
+Status grantTentatively(const Profile& profile, const PodPtr& pod, NodeId node);
+
 }  // namespace koord::scheduler

@@ -64,6 +64,7 @@ void Evictions::note(const PodPtr& before, const PodPtr& after) {
 }
 
 void Evictions::awaitVictims(const PodInfo& preemptor, std::span<const PodPtr> victims) {
+  if (rehearsal_) return;
   auto& awaited = awaitedVictims_[preemptor.uid()];
   for (const PodPtr& victim : victims)
     if (awaited.insert(victim->uid()).second) awaitedBy_[victim->uid()].push_back(preemptor.uid());
@@ -136,6 +137,10 @@ bool Evictions::start(std::vector<Order> orders, const By& by) {
     log::error("no victim is evicted from node {} for {}: {}", order.node, order.preemptor->key(),
                why);
     return false;
+  }
+  if (rehearsal_) {
+    rehearsal_->orders_ = all;
+    return true;
   }
   if (WorkloadAudit* audit = auditOf(handle_.shared()))
     for (const Order& order : all) audit->victims(*order.preemptor, order.victims);

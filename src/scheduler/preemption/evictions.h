@@ -51,7 +51,9 @@ class Evictions {
     return start({{preemptor, node, std::move(victims)}}, by);
   }
   // Clears the pod's nomination.
-  void withdraw(const PodPtr& pod) { tasks_.spawn(clearNomination(pod)); }
+  void withdraw(const PodPtr& pod) {
+    if (!rehearsal_) tasks_.spawn(clearNomination(pod));
+  }
   // Called when the pod's nomination for the node ends. If its object does not show it, the write
   // may still be in progress: the nomination is cleared when it appears. Does nothing for node "".
   void noteNominationEnds(const PodInfo& pod, std::string node);
@@ -76,6 +78,29 @@ class Evictions {
   // earlier one.
   bool anyTerminates() const { return !terminatingByNode_.empty(); }
   bool anyTerminates(NodeId node) const;
+
+  // While a rehearsal exists, PostFilter plugins decide about preemption and nothing follows:
+  // start() checks the orders and keeps them here, awaitVictims() and withdraw() do nothing.
+  class Rehearsal {
+   public:
+    // favored: of candidates with equal cost, that on this node is chosen; kNoNode: any.
+    explicit Rehearsal(Evictions& evictions, NodeId favored = kNoNode)
+        : evictions_(evictions), favored_(favored) {
+      evictions_.rehearsal_ = this;
+    }
+    ~Rehearsal() { evictions_.rehearsal_ = nullptr; }
+    Rehearsal(const Rehearsal&) = delete;
+    Rehearsal& operator=(const Rehearsal&) = delete;
+    const std::vector<Order>& orders() const { return orders_; }
+
+   private:
+    friend class Evictions;
+    Evictions& evictions_;
+    const NodeId favored_;
+    std::vector<Order> orders_;
+  };
+  bool rehearsing() const { return rehearsal_ != nullptr; }
+  NodeId favored() const { return rehearsal_ ? rehearsal_->favored_ : kNoNode; }
 
  private:
   struct Running {
@@ -114,6 +139,7 @@ class Evictions {
   void report(const Running& running, const PodInfo& victim, bool inMemory);
 
   Handle& handle_;
+  Rehearsal* rehearsal_ = nullptr;
   std::unordered_map<std::string, RunningPtr> running_;  // by preemptor's uid
   std::unordered_set<std::string> requested_;            // uids, until their objects say so
   std::unordered_map<std::string, std::string> nodeOfTerminating_;  // node, by uid

@@ -62,7 +62,8 @@ std::string PodPreemption::ineligibleReason(const PodInfo& pod, const Diagnosis&
   return kVictimsTerminate;
 }
 
-// From a random position on, but first those with terminating victims.
+// From a random position on, but first the favored node of a rehearsal, then those with terminating
+// victims.
 std::vector<NodeId> PodPreemption::inOrder(std::vector<NodeId> nodes) {
   if (nodes.empty()) return nodes;
   const auto offset = static_cast<std::ptrdiff_t>(random_.below(nodes.size()));
@@ -70,6 +71,8 @@ std::vector<NodeId> PodPreemption::inOrder(std::vector<NodeId> nodes) {
   if (evictions_.anyTerminates())
     std::ranges::stable_partition(nodes,
                                   [&](NodeId node) { return evictions_.anyTerminates(node); });
+  std::ranges::stable_partition(
+      nodes, [favored = evictions_.favored()](NodeId node) { return node == favored; });
   return nodes;
 }
 

@@ -72,7 +72,8 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
                       [this] { return state_.synced() ? "" : "waiting for handlers to sync"; });
   standard.metrics = [this] {
     return *metricsPage_.of(executor_, [this] {
-      return metrics_.text(scheduler_) + state_.auditMetrics() + state_.clientMetrics();
+      return metrics_.text(scheduler_) + state_.auditMetrics() + state_.shadowMetrics() +
+             state_.clientMetrics();
     });
   };
   standard.build = state_.page.build;
@@ -288,6 +289,10 @@ void HttpService::addServices() {
   addPods("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {
     return explainSchedule(scheduler_, key, executor_.wallNow());
   });
+  if (state_.shadowReport)
+    addAnswer(
+        "GET", "/apis/v1/shadow", For::Guarded,
+        [this](const net::RoutedRequest&) -> Result<json::value> { return state_.shadowReport(); });
   addAnswer("POST", "/apis/v1/explain/pods", For::Guarded,
             [this](const net::RoutedRequest& in) -> Result<json::value> {
               auto pod = api::decodeText<api::Pod>(in.request.body);

@@ -11,8 +11,8 @@
 //
 // Beyond upstream: /livez and /readyz; GET of a debug flag; explain: GET
 // /apis/v1/explain/pods/NS/NAME, or POST a pod to /apis/v1/explain/pods to ask about a pod that
-// does not exist; and /apis/v1/diagnosis/NS/POD and /apis/v1/scheduleexplanations/NS/POD for
-// programs (diagnose.h).
+// does not exist; /apis/v1/diagnosis/NS/POD and /apis/v1/scheduleexplanations/NS/POD for programs
+// (diagnose.h); and /apis/v1/shadow, the report of a shadow (shadow/shadow.h).
 
 #include <functional>
 #include <set>
@@ -32,6 +32,9 @@ struct ServiceState {
   std::function<std::string()> clientMetrics;  // those of kube::Metrics
   std::function<std::string()> auditMetrics = [] { return std::string(); };
   std::function<void()> resetAudit = [] {};
+  // Of a shadow of another scheduler; empty: this process is not a shadow.
+  std::function<json::value()> shadowReport = {};
+  std::function<std::string()> shadowMetrics = [] { return std::string(); };
   net::MetricsPage page;                                   // added to all metrics
   std::vector<std::pair<std::string, std::string>> flags;  // for /flagz
   bool openDebugFlags = false;  // can be set without TLS, by any client of the port

@@ -39,7 +39,6 @@ class Question {
   void placeMove(std::size_t i);
   SearchResult search(ProfileRuntime& profile, CycleState& state, const PodPtr& pod,
                       const NodeSet& avoided);
-  Status give(const Profile& profile, const PodPtr& pod, NodeId node);
   void refuse(WhatIfPlace& place, const SearchResult& result);
   void remember(NodeId node);
   void refuseGroup(const std::vector<std::size_t>& together, std::size_t culprit);
@@ -135,19 +134,6 @@ SearchResult Question::search(ProfileRuntime& profile, CycleState& state, const 
   return result;
 }
 
-// In the order of Reserve: a plugin's grant depends on the grants of earlier plugins.
-Status Question::give(const Profile& profile, const PodPtr& pod, NodeId node) {
-  for (const auto& plugin : profile.reserve) {
-    auto* tentative = dynamic_cast<TentativePlugin*>(plugin.point);
-    if (!tentative) continue;
-    if (Status given = tentative->grant(pod, node); !given.ok()) {
-      given.setPlugin(plugin.name);
-      return given;
-    }
-  }
-  return {};
-}
-
 void Question::refuse(WhatIfPlace& place, const SearchResult& result) {
   place.state = WhatIfPlace::State::Unschedulable;
   const bool diagnosed = result.status.rejected() && result.diagnosis.totalNodes > 0;
@@ -172,7 +158,7 @@ void Question::placeMove(std::size_t i) {
     place.message = counted.error().message;
     return;
   }
-  if (const Status given = give(profile.profile(), pod, result.node); !given.ok()) {
+  if (const Status given = grantTentatively(profile.profile(), pod, result.node); !given.ok()) {
     place.state = WhatIfPlace::State::Unschedulable;
     place.message = fmt::format("node {}: {}", cluster_.node(result.node).name, given.message());
     place.reasons = {{given.plugin(), given.code, given.reasons(), 1}};

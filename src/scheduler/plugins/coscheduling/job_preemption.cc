@@ -291,7 +291,7 @@ PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis
   }
   result.nomination = cycles_.nominationOf(*pod);
   if (plan.victims.empty()) {
-    requeueSoon(pod);
+    if (!evictionsOf(handle_).rehearsing()) requeueSoon(pod);
     result.status = unschedulable(
         fmt::format("no victims are needed, {} members are nominated", plan.places.size()));
     return result;
@@ -327,12 +327,14 @@ bool JobPreemption::execute(const JobPlan& plan) {
   if (!evictionsOf(handle_).start(std::move(all), {"JobPreemptionSuccessPlugin", handle_.events(),
                                                    nullptr, &handle_.profile()}))
     return false;
+  if (evictionsOf(handle_).rehearsing()) return true;
   for (const JobPlan::Place& place : plan.places)
     cycles_.nominations()[place.member->uid()] = handle_.cluster().node(place.node).name;
   return true;
 }
 
 bool JobPreemption::mayNominate(const std::string& group) {
+  if (evictionsOf(handle_).rehearsing()) return true;
   const SteadyTime now = handle_.executor().steadyNow();
   const GangRefusal* refusal = cycles_.refusalOf(group);
   const WallTime since = refusal ? refusal->since : handle_.executor().wallNow();

@@ -1,0 +1,197 @@
+// Tests of the parts of a shadow; whole shadows are in shadow_test.cc.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/virtual_loop.h"
+#include "kube/fake_api.h"
+#include "scheduler/shadow/shadow.h"
+#include "scheduler/testing/world.h"
+
+namespace koord::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::aNode;
+using testing::aPod;
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using Kind = Choice::Kind;
+
+Choice placed(std::string node) {
+  return {.kind = Kind::Place, .node = std::move(node)};
+}
+Choice preempting(std::string node) {
+  return {.kind = Kind::Preempt, .node = std::move(node)};
+}
+
+TEST(Choice, two_choices_are_the_same_if_outcome_and_node_are) {
+  EXPECT_TRUE(isSame(placed("a"), placed("a"), false));
+  EXPECT_FALSE(isSame(placed("a"), placed("b"), false));
+  EXPECT_FALSE(isSame(placed("a"), preempting("a"), false));
+  EXPECT_TRUE(isSame({.message = "no cpu"}, {.message = "no memory"}, false));
+  EXPECT_FALSE(isSame(preempting("a"), preempting("b"), false));
+}
+
+TEST(Choice, members_of_a_group_preempt_on_any_node_and_are_placed_on_one) {
+  EXPECT_TRUE(isSame(preempting("a"), preempting("b"), true));
+  EXPECT_FALSE(isSame(placed("a"), placed("b"), true));
+}
+
+TEST(Choice, each_difference_has_a_name) {
+  EXPECT_EQ(differenceOf(placed("a"), placed("b"), true), Match::WorseScore);
+  EXPECT_EQ(differenceOf(placed("a"), placed("b"), false), Match::NotFeasible);
+  EXPECT_EQ(differenceOf(placed("a"), {}, false), Match::OnlyIncumbentPlaces);
+  EXPECT_EQ(differenceOf({}, placed("b"), false), Match::OnlyShadowPlaces);
+  EXPECT_EQ(differenceOf(preempting("a"), placed("b"), false), Match::OnlyShadowPlaces);
+  EXPECT_EQ(differenceOf(preempting("a"), preempting("b"), false), Match::OtherPreemption);
+  EXPECT_EQ(differenceOf(preempting("a"), {}, false), Match::OnlyIncumbentPreempts);
+  EXPECT_EQ(differenceOf({}, preempting("b"), false), Match::OnlyShadowPreempts);
+  EXPECT_EQ(differenceOf({}, {.kind = Kind::Fail}, false), Match::ShadowFailed);
+  std::set<std::string_view> names;
+  for (const Match match : kMatches) names.insert(nameOf(match));
+  EXPECT_EQ(names.size(), std::size(kMatches));
+}
+
+TEST(ReadOnlyApi, passes_reads_and_reviews_and_refuses_every_write) {
+  VirtualLoop loop;
+  kube::FakeApi inner(loop);
+  inner.answer = [](const kube::Request&) { return Result<std::string>("{}"); };
+  ReadOnlyApi api(inner);
+  int passed = 0, refused = 0;
+  TaskGroup tasks;
+  const auto call = [&](kube::Verb verb, std::string group, std::string resource,
+                        std::string subresource = "") {
+    struct Ask {
+      static Task<void> run(ReadOnlyApi* api, kube::Request request, int* passed, int* refused) {
+        auto calling = api->call(std::move(request));
+        const auto answer = co_await calling;
+        ++(answer ? *passed : *refused);
+      }
+    };
+    kube::Request request{.verb = verb, .group = std::move(group), .resource = std::move(resource)};
+    request.subresource = std::move(subresource);
+    tasks.spawn(Ask::run(&api, std::move(request), &passed, &refused));
+  };
+  call(kube::Verb::Get, "", "pods");
+  call(kube::Verb::List, "", "nodes");
+  call(kube::Verb::Create, "authentication.k8s.io", "tokenreviews");
+  call(kube::Verb::Create, "authorization.k8s.io", "subjectaccessreviews");
+  call(kube::Verb::Create, "", "pods", "binding");
+  call(kube::Verb::Patch, "", "pods", "status");
+  call(kube::Verb::Create, "events.k8s.io", "events");
+  call(kube::Verb::Create, "events.k8s.io", "events");
+  call(kube::Verb::Update, "coordination.k8s.io", "leases");
+  call(kube::Verb::Delete, "", "pods");
+  call(kube::Verb::DeleteCollection, "", "pods");
+  call(kube::Verb::Create, "", "tokenreviews");  // of another group: an object
+  loop.advance(1s);
+  EXPECT_EQ(passed, 4);
+  EXPECT_EQ(refused, 8);
+  EXPECT_EQ(inner.calls.size(), 4u) << "the server receives no write";
+  EXPECT_THAT(api.refused(), ElementsAre(Pair("create events", 2), Pair("create pods/binding", 1),
+                                         Pair("create tokenreviews", 1), Pair("delete pods", 2),
+                                         Pair("patch pods/status", 1), Pair("update leases", 1)));
+}
+
+TEST(WorkBudget, refuses_work_above_its_share_of_the_time) {
+  SteadyTime now{};
+  WorkBudget budget(20, now);
+  EXPECT_TRUE(budget.mayWork(now));
+  budget.spend(150ms);
+  EXPECT_TRUE(budget.mayWork(now)) << "a second's share is there at the beginning";
+  budget.spend(250ms);
+  EXPECT_FALSE(budget.mayWork(now));
+  EXPECT_FALSE(budget.mayWork(now += 500ms)) << "200 ms are overdrawn, which takes a second";
+  EXPECT_TRUE(budget.mayWork(now += 600ms));
+  budget.mayWork(now += 1h);
+  budget.spend(201ms);
+  EXPECT_FALSE(budget.mayWork(now)) << "more than a second's share is never saved up";
+}
+
+TEST(Footprint, says_what_a_placement_leaves_for_large_pods_and_how_even_the_load_is) {
+  testing::World w;
+  const NodeId a = w.node(aNode("a").allocatable("cpu", "10").allocatable("nvidia.com/gpu", "8"));
+  const NodeId b = w.node(aNode("b").allocatable("cpu", "10").allocatable("nvidia.com/gpu", "8"));
+  w.bound(aPod("runs").request("cpu", "4").request("nvidia.com/gpu", "3").nodeName("a"));
+  const PodPtr pod = w.pod(aPod("p").request("cpu", "4").request("nvidia.com/gpu", "1"));
+  const Footprint packed = footprintOf(w.cluster(), *pod, a);
+  EXPECT_EQ(packed.largestFreeCpu, 10'000);
+  EXPECT_EQ(packed.largestFreeGpus, 8);
+  EXPECT_EQ(packed.wholeFreeGpus, 12);
+  EXPECT_DOUBLE_EQ(packed.spread, 40);  // 80 % and 0 %
+  const Footprint even = footprintOf(w.cluster(), *pod, b);
+  EXPECT_EQ(even.largestFreeCpu, 6'000);
+  EXPECT_EQ(even.largestFreeGpus, 7);
+  EXPECT_DOUBLE_EQ(even.spread, 0);
+}
+
+TEST(Footprint, counts_whole_gpus_where_they_are_shared) {
+  testing::World w;
+  const NodeId a = w.node(aNode("a").allocatable("koordinator.sh/gpu-core", "200"));
+  const NodeId b = w.node(aNode("b").allocatable("koordinator.sh/gpu-core", "200"));
+  w.bound(aPod("half").request("koordinator.sh/gpu-core", "50").nodeName("a"));
+  const PodPtr pod = w.pod(aPod("p").request("koordinator.sh/gpu-core", "50"));
+  EXPECT_EQ(footprintOf(w.cluster(), *pod, a).wholeFreeGpus, 3);
+  EXPECT_EQ(footprintOf(w.cluster(), *pod, b).wholeFreeGpus, 2);
+}
+
+TEST(RecentChanges, tries_the_states_without_later_pods_and_with_those_that_ended) {
+  testing::World w;
+  const NodeId a = w.node(aNode("a"));
+  Cluster& cluster = w.cluster();
+  RecentChanges changes(2s);
+  const SteadyTime start{};
+  w.bound(aPod("early").nodeName("a"));
+  w.bound(aPod("late").nodeName("a"));
+  w.bound(aPod("low").priority(-1).nodeName("a"));
+  const PodPtr gone = w.bound(aPod("gone").nodeName("a"));
+  const auto uidOf = [&](const char* name) { return aPod(name).build()->metadata.uid; };
+  changes.bound(uidOf("early"), {0, 1}, start);
+  changes.bound(uidOf("late"), {0, 9}, start);
+  changes.bound(uidOf("low"), {-1, 2}, start);
+  changes.ended(*cluster.findPod(gone->uid()), start);
+  cluster.removePod(gone->uid());
+
+  std::vector<std::string> states;
+  const auto noteState = [&] {
+    std::string names;
+    std::set<std::string> sorted;
+    for (const PodPtr& pod : cluster.node(a).pods) sorted.insert(pod->pod->metadata.name);
+    for (const std::string& name : sorted) names += name + " ";
+    states.push_back(std::move(names));
+    return false;
+  };
+  EXPECT_FALSE(changes.anyState(cluster, "asked", {0, 5}, start, noteState));
+  EXPECT_THAT(states, ElementsAre("early ", "early gone late low ", "early gone "));
+  EXPECT_EQ(cluster.node(a).pods.size(), 3u) << "all of it is reverted";
+
+  states.clear();
+  EXPECT_FALSE(changes.anyState(cluster, "asked", {0, 5}, start + 1s, noteState));
+  EXPECT_THAT(states, ElementsAre()) << "nothing changed since then";
+  EXPECT_TRUE(changes.anyState(cluster, "asked", {0, 5}, start, [] { return true; }));
+}
+
+TEST(ShadowConfiguration, takes_the_incumbents_profile_or_the_first_under_its_name) {
+  SchedulerConfiguration given = defaultConfiguration();
+  given.profiles.front().schedulerName = "first";
+  given.profiles.push_back(given.profiles.front());
+  given.profiles.back().schedulerName = "volcano";
+  given.profiles.back().path = "profiles[1]";
+  given.profiles.back().percentageOfNodesToScore = 5;
+  given.percentageOfNodesToScore = 10;
+  given.leaderElection.leaderElect = true;
+  const auto own = shadowConfiguration(given, "volcano");
+  ASSERT_EQ(own.profiles.size(), 1u);
+  EXPECT_EQ(own.profiles[0].path, "profiles[1]");
+  EXPECT_EQ(own.profiles[0].percentageOfNodesToScore, std::nullopt) << "all nodes are scored";
+  EXPECT_EQ(own.percentageOfNodesToScore, 0);
+  EXPECT_FALSE(own.leaderElection.leaderElect);
+  const auto first = shadowConfiguration(given, "other");
+  ASSERT_EQ(first.profiles.size(), 1u);
+  EXPECT_EQ(first.profiles[0].path, "profiles[0]");
+  EXPECT_EQ(first.profiles[0].schedulerName, "other");
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -1,0 +1,268 @@
+#include "scheduler/shadow/shadow.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "model/well_known.h"
+#include "scheduler/engine/run_guarded.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::size_t kMostOpen = 256;
+constexpr Duration kTellEvery = std::chrono::minutes(1);
+
+const api::PodCondition* scheduledCondition(const api::Pod& pod) {
+  const auto& all = pod.status.conditions;
+  const auto found = std::ranges::find(all, "PodScheduled", &api::PodCondition::type);
+  return found == all.end() ? nullptr : &*found;
+}
+
+// The condition of a pod for which the incumbent found no node.
+const api::PodCondition* refusalOf(const api::Pod& pod) {
+  const api::PodCondition* condition = scheduledCondition(pod);
+  const bool refused =
+      condition && condition->status == "False" && condition->reason == "Unschedulable";
+  return refused ? condition : nullptr;
+}
+
+bool hasGrants(const api::Pod& pod) {
+  return std::ranges::any_of(model::kGrantAnnotations, [&](std::string_view key) {
+    return pod.metadata.annotations.contains(std::string(key));
+  });
+}
+
+// Some incumbents write what a pod gets before they bind it.
+std::shared_ptr<const api::Pod> withoutGrants(const api::Pod& pod) {
+  auto copy = std::make_shared<api::Pod>(pod);
+  for (const std::string_view key : model::kGrantAnnotations)
+    copy->metadata.annotations.erase(std::string(key));
+  return copy;
+}
+
+}  // namespace
+
+SchedulerConfiguration shadowConfiguration(SchedulerConfiguration configuration,
+                                           const std::string& incumbent) {
+  auto& profiles = configuration.profiles;
+  auto own = std::ranges::find(profiles, incumbent, &ProfileConfig::schedulerName);
+  if (own == profiles.end()) own = profiles.begin();
+  ProfileConfig profile = std::move(*own);
+  profile.schedulerName = incumbent;
+  profile.percentageOfNodesToScore.reset();
+  profiles.clear();
+  profiles.push_back(std::move(profile));
+  configuration.percentageOfNodesToScore = 0;
+  configuration.leaderElection.leaderElect = false;
+  return configuration;
+}
+
+Shadow::Shadow(ShadowOptions options, Scheduler& scheduler, Executor& executor,
+               const ReadOnlyApi& api)
+    : options_(std::move(options)),
+      scheduler_(scheduler),
+      executor_(executor),
+      api_(api),
+      decider_(scheduler, options_.incumbent),
+      budget_(options_.share, executor.steadyNow()),
+      changes_(options_.moment) {
+  scheduler_.hooks().podChanging = [this](const PodObject& before, const PodObject& after) {
+    runGuarded("the shadow", "a change of a pod", [&] { podChanging(before, after); });
+  };
+}
+
+Shadow::~Shadow() {
+  scheduler_.hooks().podChanging = nullptr;
+  executor_.cancel(timer_);
+}
+
+void Shadow::start() {
+  started_ = true;
+  startedAt_ = executor_.wallNow();
+  log::info("shadow of {}: comparing its decisions on {} nodes", options_.incumbent,
+            scheduler_.cluster().liveCount());
+}
+
+void Shadow::podChanging(const PodObject& before, const PodObject& after) {
+  if (!after) return ended(before);
+  if (!before) return appeared(after);
+  if (!after->spec.nodeName.empty()) {
+    if (before->spec.nodeName.empty()) bound(before, after);
+  } else if (started_ && after->spec.schedulerName == options_.incumbent) {
+    waited(before, after);
+  }
+}
+
+void Shadow::appeared(const PodObject& pod) {
+  const std::string& uid = pod->metadata.uid;
+  if (pod->spec.nodeName.empty()) {
+    seen_[uid] = {++pods_, executor_.steadyNow(), started_};
+    return;
+  }
+  if (!started_) return;
+  const auto priority = pod->spec.priority.value_or(0);
+  changes_.bound(uid, {priority, ++pods_}, executor_.steadyNow());
+  const bool mirror = pod->metadata.annotations.contains(std::string(model::kAnnotationMirrorPod));
+  if (pod->spec.schedulerName == options_.incumbent && !mirror && !api::isTerminal(*pod))
+    metrics_.skipped(Skip::Unseen);
+}
+
+void Shadow::ended(const PodObject& pod) {
+  seen_.erase(pod->metadata.uid);
+  if (const auto* record = scheduler_.cluster().findPod(pod->metadata.uid))
+    changes_.ended(*record, executor_.steadyNow());
+}
+
+void Shadow::bound(const PodObject& before, const PodObject& after) {
+  const std::string& uid = after->metadata.uid;
+  const SteadyTime now = executor_.steadyNow();
+  Question question = questionFor(before, {Choice::Kind::Place, after->spec.nodeName, {}, {}});
+  if (started_ && after->spec.schedulerName == options_.incumbent) {
+    const auto seen = seen_.find(uid);
+    if (seen != seen_.end() && seen->second.created) metrics_.incumbentTook(now - seen->second.at);
+    compare(question);
+  }
+  changes_.bound(uid, question.place, now);
+  seen_.erase(uid);
+}
+
+void Shadow::waited(const PodObject& before, const PodObject& after) {
+  const api::PodCondition* said = refusalOf(*after);
+  if (!said) return;
+  const api::PodCondition* had = refusalOf(*before);
+  const std::string nominated = after->status.nominatedNodeName.str();
+  const bool sameNode = before->status.nominatedNodeName == after->status.nominatedNodeName;
+  // A nomination ends without a decision if a pod of higher priority gets the node.
+  const bool sameMessage = had && had->message == said->message;
+  if (sameMessage && (sameNode || nominated.empty())) return;
+  // It keeps its node while its victims terminate: that was decided before.
+  if (!nominated.empty() && sameNode) return metrics_.skipped(Skip::VictimsTerminate);
+  Choice incumbent{.message = said->message};
+  if (!nominated.empty()) incumbent = {Choice::Kind::Preempt, nominated, said->message, {}};
+  compare(questionFor(before, std::move(incumbent)));
+}
+
+Shadow::Question Shadow::questionFor(const PodObject& pod, Choice incumbent) {
+  const auto pending = scheduler_.pendingPods().find(pod->metadata.uid);
+  PodPtr info = pending == scheduler_.pendingPods().end() ? nullptr : pending->second;
+  if (hasGrants(*pod)) {
+    info = scheduler_.describe(withoutGrants(*pod));
+  } else if (!info) {
+    info = scheduler_.describe(pod);
+  }
+  const auto seen = seen_.find(pod->metadata.uid);
+  const std::uint64_t number = seen == seen_.end() ? 0 : seen->second.number;
+  const RecentChanges::Place place{info->priority, number};
+  const bool group = incumbent.kind != Choice::Kind::Place && decider_.waitsWithGroup(*info);
+  return {std::move(info), std::move(incumbent), place, group};
+}
+
+NodeId Shadow::nodeOf(const Choice& choice) {
+  return scheduler_.cluster().findNode(choice.node).value_or(kNoNode);
+}
+
+Choice Shadow::decide(const Question& question, bool favor) {
+  const NodeId favored = favor ? nodeOf(question.incumbent) : kNoNode;
+  return question.group ? decider_.decideWithGroup(question.pod, favored)
+                        : decider_.decide(question.pod, favored);
+}
+
+bool Shadow::agreesNearby(const Question& question, SteadyTime since) {
+  return changes_.anyState(decider_.cluster(), question.pod->uid(), question.place, since,
+                           [&] { return agreesNow(question); });
+}
+
+// Without a difference the result agrees.
+Match Shadow::compareNow(const Question& question, Choice& ours) {
+  const SteadyTime since = executor_.steadyNow();
+  ours = decide(question, false);
+  metrics_.shadowTook(executor_.steadyNow() - since);
+  if (isSame(question.incumbent, ours, question.group))
+    return agreementOf(question.incumbent, false);
+  const Choice favoring = decide(question, true);
+  if (isSame(question.incumbent, favoring, question.group))
+    return agreementOf(question.incumbent, true);
+  ours = favoring;
+  if (agreesNearby(question, since - options_.moment)) return Match::NearbyState;
+  return differenceOf(question.incumbent, ours, true);
+}
+
+void Shadow::compare(Question question) {
+  const SteadyTime now = executor_.steadyNow();
+  if (!budget_.mayWork(now)) {
+    metrics_.skipped(Skip::Behind);
+    return tellIfBehind();
+  }
+  if (decider_.needsExtender(*question.pod)) return metrics_.skipped(Skip::Extender);
+  Choice ours;
+  const Match match = compareNow(question, ours);
+  if (agrees(match)) {
+    metrics_.compared(match);
+  } else {
+    if (open_.size() >= kMostOpen) settle();
+    open_.push_back(describe(std::move(question), std::move(ours)));
+    if (open_.size() == 1) wakeAt(now + options_.moment);
+  }
+  budget_.spend(executor_.steadyNow() - now);
+}
+
+Shadow::Difference Shadow::describe(Question question, Choice ours) {
+  Difference difference{.time = executor_.wallNow(), .since = executor_.steadyNow()};
+  const NodeId theirs = nodeOf(question.incumbent), own = nodeOf(ours);
+  const bool places = question.incumbent.kind == Choice::Kind::Place;
+  if (places) difference.judgement = decider_.judge(question.pod, theirs, own);
+  if (places && ours.kind == Choice::Kind::Place && theirs != kNoNode) {
+    difference.left = footprintOf(scheduler_.cluster(), *question.pod, theirs);
+    difference.instead = footprintOf(scheduler_.cluster(), *question.pod, own);
+  }
+  difference.match = differenceOf(question.incumbent, ours, difference.judgement.feasible);
+  difference.question = std::move(question);
+  difference.shadow = std::move(ours);
+  return difference;
+}
+
+void Shadow::wakeAt(SteadyTime when) {
+  executor_.cancel(timer_);
+  timer_ = executor_.runAt(when, [this] {
+    timer_ = 0;
+    settle();
+    if (!open_.empty()) wakeAt(open_.front().since + options_.moment);
+  });
+}
+
+// Ends the oldest open difference, and all others whose moment has passed.
+void Shadow::settle() {
+  const SteadyTime now = executor_.steadyNow();
+  do {
+    if (open_.empty()) return;
+    Difference difference = std::move(open_.front());
+    open_.pop_front();
+    const Question& question = difference.question;
+    bool nearby = false;
+    if (budget_.mayWork(executor_.steadyNow())) {
+      Cluster::Transaction without(decider_.cluster());
+      decider_.cluster().removePod(question.pod->uid());
+      nearby = agreesNow(question) || agreesNearby(question, difference.since - options_.moment);
+    }
+    budget_.spend(executor_.steadyNow() - now);
+    if (nearby) {
+      metrics_.compared(Match::NearbyState);
+    } else {
+      record(std::move(difference));
+    }
+  } while (!open_.empty() && open_.front().since + options_.moment <= now);
+}
+
+void Shadow::tellIfBehind() {
+  const SteadyTime now = executor_.steadyNow();
+  if (now < tellAgain_) return;
+  tellAgain_ = now + kTellEvery;
+  const std::uint64_t all = metrics_.count(Skip::Behind);
+  log::warn(
+      "shadow of {}: {} decisions were not compared since the last message, because "
+      "decisions took {}% of the time: raise --shadow-share, or give it a faster CPU",
+      options_.incumbent, all - std::exchange(toldBehind_, all), options_.share);
+}
+
+}  // namespace koord::scheduler

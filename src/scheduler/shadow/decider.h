@@ -34,6 +34,7 @@ class Decider {
   Decider(Scheduler& scheduler, const std::string& profile);
 
   Cluster& cluster() { return runtime_.cluster(); }
+  Nominator& nominator() { return runtime_.nominator(); }
   const Profile& profile() const { return runtime_.profile(); }
   // True if an extender must be asked about the pod: it is not decided.
   bool needsExtender(const PodInfo& pod) const;

@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::aNode;
 using testing::aPod;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 using Kind = Choice::Kind;
@@ -136,40 +137,77 @@ TEST(Footprint, counts_whole_gpus_where_they_are_shared) {
   EXPECT_EQ(footprintOf(w.cluster(), *pod, b).wholeFreeGpus, 2);
 }
 
-TEST(RecentChanges, tries_the_states_without_later_pods_and_with_those_that_ended) {
+struct Changing {
   testing::World w;
-  const NodeId a = w.node(aNode("a"));
-  Cluster& cluster = w.cluster();
-  RecentChanges changes(2s);
-  const SteadyTime start{};
-  w.bound(aPod("early").nodeName("a"));
-  w.bound(aPod("late").nodeName("a"));
-  w.bound(aPod("low").priority(-1).nodeName("a"));
-  const PodPtr gone = w.bound(aPod("gone").nodeName("a"));
-  const auto uidOf = [&](const char* name) { return aPod(name).build()->metadata.uid; };
-  changes.bound(uidOf("early"), {0, 1}, start);
-  changes.bound(uidOf("late"), {0, 9}, start);
-  changes.bound(uidOf("low"), {-1, 2}, start);
-  changes.ended(*cluster.findPod(gone->uid()), start);
-  cluster.removePod(gone->uid());
-
+  NodeId a = w.node(aNode("a"));
+  SteadyTime start{};
+  RecentChanges changes{w.cluster(), w.nominator(), 2s};
   std::vector<std::string> states;
-  const auto noteState = [&] {
-    std::string names;
-    std::set<std::string> sorted;
-    for (const PodPtr& pod : cluster.node(a).pods) sorted.insert(pod->pod->metadata.name);
-    for (const std::string& name : sorted) names += name + " ";
-    states.push_back(std::move(names));
-    return false;
-  };
-  EXPECT_FALSE(changes.anyState(cluster, "asked", {0, 5}, start, noteState));
-  EXPECT_THAT(states, ElementsAre("early ", "early gone late low ", "early gone "));
-  EXPECT_EQ(cluster.node(a).pods.size(), 3u) << "all of it is reverted";
 
-  states.clear();
-  EXPECT_FALSE(changes.anyState(cluster, "asked", {0, 5}, start + 1s, noteState));
-  EXPECT_THAT(states, ElementsAre()) << "nothing changed since then";
-  EXPECT_TRUE(changes.anyState(cluster, "asked", {0, 5}, start, [] { return true; }));
+  PodPtr binds(const char* name, RecentChanges::Place place, int priority = 0) {
+    const PodPtr pod = w.pod(aPod(name).priority(priority));
+    changes.bound(pod, place, start);
+    w.bound(aPod(name).priority(priority).nodeName("a"));
+    return pod;
+  }
+  // The pods on the node and the nominated ones of each state, until one has this text.
+  bool find(const std::string& wanted = "none", SteadyTime since = {}) {
+    states.clear();
+    return changes.anyState({"asked", {0, 5}, since}, [&] {
+      states.push_back(state());
+      return states.back() == wanted;
+    });
+  }
+  std::string state() {
+    std::set<std::string> names;
+    for (const PodPtr& pod : w.cluster().node(a).pods) names.insert(pod->pod->metadata.name);
+    if (const auto* nominated = w.nominator().on("a"))
+      for (const PodPtr& pod : *nominated) names.insert("nominated-" + pod->pod->metadata.name);
+    return fmt::format("{}", fmt::join(names, " "));
+  }
+};
+
+TEST(RecentChanges, reverts_ends_and_the_bindings_of_pods_that_come_later) {
+  Changing c;
+  c.binds("early", {0, 1});
+  c.binds("late", {0, 9});
+  const PodPtr gone = c.w.bound(aPod("gone").nodeName("a"));
+  c.changes.ended(*c.w.cluster().findPod(gone->uid()), c.start);
+  c.w.cluster().removePod(gone->uid());
+  c.binds("low", {-1, 2}, -1);
+
+  EXPECT_FALSE(c.find());
+  EXPECT_THAT(c.states, ElementsAre("early late", "early gone late", "early gone",  // step by step
+                                    "early", "early gone"));  // without late and low at once
+  EXPECT_EQ(c.state(), "early late low") << "all of it is reverted";
+  EXPECT_TRUE(c.find("early gone late"));
+  EXPECT_EQ(c.state(), "early late low");
+  EXPECT_FALSE(c.find("none", c.start + 1s));
+  EXPECT_THAT(c.states, ElementsAre()) << "nothing has changed since then";
+}
+
+TEST(RecentChanges, restores_nominations) {
+  Changing c;
+  const PodPtr waiting = c.w.pod(aPod("waiting"));
+  c.changes.nominated(waiting, c.start);
+  c.w.nominator().add(waiting, {true, "a"});
+  const PodPtr bound = c.w.pod(aPod("bound"));
+  c.w.nominator().add(bound, {true, "a"});
+  c.changes.bound(bound, {0, 6}, c.start);
+  c.w.nominator().remove(bound->uid());
+  c.w.bound(aPod("bound").nodeName("a"));
+  EXPECT_FALSE(c.find());
+  EXPECT_THAT(c.states, Contains("nominated-bound nominated-waiting"));
+  EXPECT_THAT(c.states, Contains("nominated-bound"));
+  EXPECT_EQ(c.state(), "bound nominated-waiting");
+}
+
+TEST(RecentChanges, is_bounded) {
+  Changing c;
+  for (int i = 0; i < 100; ++i) c.binds(fmt::format("p{}", i).c_str(), {0, 9});
+  EXPECT_FALSE(c.find());
+  EXPECT_GE(c.states.size(), RecentChanges::kMostSteps);
+  EXPECT_LE(c.states.size(), 2 * RecentChanges::kMostSteps + 1);
 }
 
 TEST(ShadowConfiguration, takes_the_incumbents_profile_or_the_first_under_its_name) {

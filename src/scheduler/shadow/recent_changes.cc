@@ -1,57 +1,113 @@
 #include "scheduler/shadow/recent_changes.h"
 
-#include <tuple>
+#include <ranges>
+#include <utility>
+#include <vector>
 
 namespace koord::scheduler {
 
-void RecentChanges::add(Change change, SteadyTime now) {
+// Changes nominations and restores them on destruction.
+class RecentChanges::Nominations {
+ public:
+  explicit Nominations(Nominator& nominator) : nominator_(nominator) {}
+  ~Nominations() {
+    for (const auto& [pod, node] : std::views::reverse(before_)) nominate(pod, node);
+  }
+  Nominations(const Nominations&) = delete;
+  Nominations& operator=(const Nominations&) = delete;
+
+  // Returns false if the pod is nominated for this node already; "" is none.
+  bool set(const PodPtr& pod, const std::string& node) {
+    std::string now = nominator_.nodeOf(pod->uid());
+    if (now == node) return false;
+    before_.emplace_back(pod, std::move(now));
+    nominate(pod, node);
+    return true;
+  }
+
+ private:
+  void nominate(const PodPtr& pod, const std::string& node) {
+    if (node.empty()) return nominator_.remove(pod->uid());
+    nominator_.add(pod, {true, node});
+  }
+
+  Nominator& nominator_;
+  std::vector<std::pair<PodPtr, std::string>> before_;
+};
+
+void RecentChanges::add(Change change) {
   // Twice the window: a difference is checked again a window after it was found.
-  while (!changes_.empty() && (changes_.size() >= kMost || changes_.front().at + 2 * window_ < now))
+  while (!changes_.empty() &&
+         (changes_.size() >= kMost || changes_.front().at + 2 * window_ < change.at))
     changes_.pop_front();
   changes_.push_back(std::move(change));
 }
 
-void RecentChanges::bound(const std::string& uid, Place place, SteadyTime now) {
-  add({now, uid, place, {}}, now);
+void RecentChanges::bound(const PodPtr& pod, Place place, SteadyTime now) {
+  add({Kind::Bound, now, pod, place, nominator_.nodeOf(pod->uid()), {}});
 }
 
 void RecentChanges::ended(const Cluster::PodRecord& record, SteadyTime now) {
-  add({now, record.info->uid(), {}, record}, now);
+  add({Kind::Ended, now, record.info, {}, {}, record});
 }
 
-bool RecentChanges::withoutLater(Cluster& cluster, const std::string& uid, Place place,
-                                 SteadyTime since) const {
+void RecentChanges::nominated(const PodPtr& pod, SteadyTime now) {
+  add({Kind::Nominated, now, pod, {}, nominator_.nodeOf(pod->uid()), {}});
+}
+
+bool RecentChanges::comesLater(const Change& change, const Question& question) const {
+  const Place &its = change.place, &own = question.place;
+  const bool later =
+      its.priority < own.priority || (its.priority == own.priority && its.seen > own.seen);
+  return change.kind == Kind::Bound && change.at >= question.since && later &&
+         change.pod->uid() != question.uid;
+}
+
+bool RecentChanges::withoutLater(const Question& question) {
   bool any = false;
-  for (const Change& change : changes_) {
-    const bool later = change.place.priority < place.priority ||
-                       (change.place.priority == place.priority && change.place.seen > place.seen);
-    if (change.at < since || change.record.info || !later || change.uid == uid) continue;
-    any |= cluster.removePod(change.uid).has_value();
-  }
+  for (const Change& change : changes_)
+    if (comesLater(change, question)) any |= cluster_.removePod(change.pod->uid()).has_value();
   return any;
 }
 
-bool RecentChanges::withEnded(Cluster& cluster, const std::string& uid, SteadyTime since) const {
-  bool any = false;
-  for (const Change& change : changes_) {
-    const auto& [info, node, assumed, grants] = change.record;
-    if (change.at < since || !info || change.uid == uid) continue;
-    if (!cluster.live().contains(node) || cluster.findPod(change.uid)) continue;
-    any |= cluster.assume(info, node, grants).has_value();
+bool RecentChanges::revert(const Change& change, Nominations& nominations) {
+  switch (change.kind) {
+    case Kind::Bound: {
+      const bool removed = cluster_.removePod(change.pod->uid()).has_value();
+      return nominations.set(change.pod, change.nominatedNode) || removed;
+    }
+    case Kind::Nominated:
+      // Not for a pod that has a node in this state.
+      return !cluster_.findPod(change.pod->uid()) &&
+             nominations.set(change.pod, change.nominatedNode);
+    case Kind::Ended:
+      break;
   }
-  return any;
+  const auto& [info, node, assumed, grants] = change.record;
+  return cluster_.live().contains(node) && cluster_.assume(info, node, grants).has_value();
 }
 
-bool RecentChanges::anyState(Cluster& cluster, const std::string& uid, Place place,
-                             SteadyTime since, const std::function<bool()>& agrees) const {
-  for (const auto& [later, ended] :
-       {std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
-    Cluster::Transaction state(cluster);
-    bool changed = later && withoutLater(cluster, uid, place, since);
-    if (ended) changed = withEnded(cluster, uid, since) || changed;
-    if (changed && agrees()) return true;
+bool RecentChanges::stepBack(const Question& question, const std::function<bool()>& agrees) {
+  Nominations nominations(nominator_);
+  std::size_t steps = 0;
+  for (const Change& change : std::views::reverse(changes_)) {
+    if (change.at < question.since || steps == kMostSteps) break;
+    if (change.pod->uid() == question.uid) continue;
+    if (change.kind == Kind::Bound && !comesLater(change, question)) continue;
+    if (!revert(change, nominations)) continue;
+    ++steps;
+    if (agrees()) return true;
   }
   return false;
+}
+
+bool RecentChanges::anyState(const Question& question, const std::function<bool()>& agrees) {
+  {
+    Cluster::Transaction state(cluster_);
+    if (stepBack(question, agrees)) return true;
+  }
+  Cluster::Transaction state(cluster_);
+  return withoutLater(question) && (agrees() || stepBack(question, agrees));
 }
 
 }  // namespace koord::scheduler

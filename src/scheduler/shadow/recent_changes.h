@@ -1,56 +1,79 @@
 #pragma once
 
-// RecentChanges: pods that were bound or ended within the last moment, and the states that follow
-// from reverting some of these changes.
+// RecentChanges: pods that were bound, ended or nominated within the last moment, and the states
+// that follow from reverting some of these changes.
 //
-// A scheduler decides first and binds later, several pods at a time, so the API server may show
-// bindings in another order than the decisions, and a decision may have been taken before the end
-// of a pod was known. If the shadow differs on the state that the API shows, it decides again
-//   - without the pods that were bound in this time and come after the pod in the queue's order
-//     (lower priority; else seen later), and
-//   - with the pods that ended in this time.
-// If it then agrees, the difference is one of timing and not of judgement.
+// A scheduler decides first and writes later, for several pods at a time. So the API server may
+// show bindings and nominations in another order than the decisions, and a decision may have been
+// taken before the end of a pod was known. If the shadow differs on the state that the API shows, it
+// decides again on earlier states: from the latest change back it reverts
+//   - the ends of pods, and nominations;
+//   - the bindings of pods that come after this pod in the queue's order (lower priority; else seen
+//     later), because they may have been decided after it. A scheduler knows its own bindings at
+//     once, so those of other pods stay.
+// If it agrees on one of these states, the difference is one of timing and not of judgement. A
+// change that happened within the moment by chance may hide a difference, so the moment is short.
+//
+// Cost: one decision for each state, at most 2 * kMostSteps.
 
 #include <deque>
 #include <functional>
 #include <string>
 
 #include "scheduler/engine/cluster.h"
+#include "scheduler/framework/nominator.h"
 
 namespace koord::scheduler {
 
 class RecentChanges {
  public:
-  static constexpr std::size_t kMost = 2000;  // older ones are dropped
+  static constexpr std::size_t kMost = 2000;     // older changes are dropped
+  static constexpr std::size_t kMostSteps = 32;  // states that are tried
 
   struct Place {
     std::int32_t priority = 0;
     std::uint64_t seen = 0;  // rises with every pod
   };
-
-  explicit RecentChanges(Duration window) : window_(window) {}
-
-  void bound(const std::string& uid, Place place, SteadyTime now);
-  // The pod's record, before it is removed.
-  void ended(const Cluster::PodRecord& record, SteadyTime now);
-
-  // Calls `agrees` on each of these states since `since`, until it returns true; then returns true.
-  // The pod itself is on no node.
-  bool anyState(Cluster& cluster, const std::string& uid, Place place, SteadyTime since,
-                const std::function<bool()>& agrees) const;
-
- private:
-  struct Change {
-    SteadyTime at{};
+  // The pod that is decided, which is on no node, and the time of the oldest change that matters.
+  struct Question {
     std::string uid;
     Place place;
-    Cluster::PodRecord record;  // of a pod that ended; its info is nullptr if the pod was bound
+    SteadyTime since{};
   };
-  void add(Change change, SteadyTime now);
-  // Revert some changes; true if there were any.
-  bool withoutLater(Cluster& cluster, const std::string& uid, Place place, SteadyTime since) const;
-  bool withEnded(Cluster& cluster, const std::string& uid, SteadyTime since) const;
 
+  RecentChanges(Cluster& cluster, Nominator& nominator, Duration window)
+      : cluster_(cluster), nominator_(nominator), window_(window) {}
+
+  // Call before the change is counted.
+  void bound(const PodPtr& pod, Place place, SteadyTime now);
+  void ended(const Cluster::PodRecord& record, SteadyTime now);
+  // A waiting pod whose nomination changes or ends.
+  void nominated(const PodPtr& pod, SteadyTime now);
+
+  // Calls `agrees` on each state until it returns true; then returns true. Everything is reverted.
+  bool anyState(const Question& question, const std::function<bool()>& agrees);
+
+ private:
+  enum class Kind { Bound, Ended, Nominated };
+  struct Change {
+    Kind kind = Kind::Bound;
+    SteadyTime at{};
+    PodPtr pod;
+    Place place;                // Bound
+    std::string nominatedNode;  // Bound, Nominated: before the change
+    Cluster::PodRecord record;  // Ended
+  };
+  class Nominations;
+
+  void add(Change change);
+  bool comesLater(const Change& change, const Question& question) const;
+  bool withoutLater(const Question& question);
+  // Returns false if there was nothing to revert.
+  bool revert(const Change& change, Nominations& nominations);
+  bool stepBack(const Question& question, const std::function<bool()>& agrees);
+
+  Cluster& cluster_;
+  Nominator& nominator_;
   const Duration window_;
   std::deque<Change> changes_;  // oldest first
 };

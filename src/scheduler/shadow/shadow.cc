@@ -66,7 +66,7 @@ Shadow::Shadow(ShadowOptions options, Scheduler& scheduler, Executor& executor,
       api_(api),
       decider_(scheduler, options_.incumbent),
       budget_(options_.share, executor.steadyNow()),
-      changes_(options_.moment) {
+      changes_(decider_.cluster(), decider_.nominator(), options_.moment) {
   scheduler_.hooks().podChanging = [this](const PodObject& before, const PodObject& after) {
     runGuarded("the shadow", "a change of a pod", [&] { podChanging(before, after); });
   };
@@ -91,6 +91,9 @@ void Shadow::podChanging(const PodObject& before, const PodObject& after) {
     if (before->spec.nodeName.empty()) bound(before, after);
   } else if (started_ && after->spec.schedulerName == options_.incumbent) {
     waited(before, after);
+    if (before->status.nominatedNodeName != after->status.nominatedNodeName)
+      if (const PodPtr pod = pendingPod(before->metadata.uid))
+        changes_.nominated(pod, executor_.steadyNow());
   }
 }
 
@@ -102,7 +105,7 @@ void Shadow::appeared(const PodObject& pod) {
   }
   if (!started_) return;
   const auto priority = pod->spec.priority.value_or(0);
-  changes_.bound(uid, {priority, ++pods_}, executor_.steadyNow());
+  changes_.bound(scheduler_.describe(pod), {priority, ++pods_}, executor_.steadyNow());
   const bool mirror = pod->metadata.annotations.contains(std::string(model::kAnnotationMirrorPod));
   if (pod->spec.schedulerName == options_.incumbent && !mirror && !api::isTerminal(*pod))
     metrics_.skipped(Skip::Unseen);
@@ -112,6 +115,9 @@ void Shadow::ended(const PodObject& pod) {
   seen_.erase(pod->metadata.uid);
   if (const auto* record = scheduler_.cluster().findPod(pod->metadata.uid))
     changes_.ended(*record, executor_.steadyNow());
+  if (const PodPtr waiting = pendingPod(pod->metadata.uid);
+      waiting && !decider_.nominator().nodeOf(pod->metadata.uid).empty())
+    changes_.nominated(waiting, executor_.steadyNow());
 }
 
 void Shadow::bound(const PodObject& before, const PodObject& after) {
@@ -123,7 +129,7 @@ void Shadow::bound(const PodObject& before, const PodObject& after) {
     if (seen != seen_.end() && seen->second.created) metrics_.incumbentTook(now - seen->second.at);
     compare(question);
   }
-  changes_.bound(uid, question.place, now);
+  changes_.bound(question.pod, question.place, now);
   seen_.erase(uid);
 }
 
@@ -143,9 +149,13 @@ void Shadow::waited(const PodObject& before, const PodObject& after) {
   compare(questionFor(before, std::move(incumbent)));
 }
 
+PodPtr Shadow::pendingPod(const std::string& uid) const {
+  const auto pending = scheduler_.pendingPods().find(uid);
+  return pending == scheduler_.pendingPods().end() ? nullptr : pending->second;
+}
+
 Shadow::Question Shadow::questionFor(const PodObject& pod, Choice incumbent) {
-  const auto pending = scheduler_.pendingPods().find(pod->metadata.uid);
-  PodPtr info = pending == scheduler_.pendingPods().end() ? nullptr : pending->second;
+  PodPtr info = pendingPod(pod->metadata.uid);
   if (hasGrants(*pod)) {
     info = scheduler_.describe(withoutGrants(*pod));
   } else if (!info) {
@@ -169,7 +179,7 @@ Choice Shadow::decide(const Question& question, bool favor) {
 }
 
 bool Shadow::agreesNearby(const Question& question, SteadyTime since) {
-  return changes_.anyState(decider_.cluster(), question.pod->uid(), question.place, since,
+  return changes_.anyState({question.pod->uid(), question.place, since},
                            [&] { return agreesNow(question); });
 }
 

@@ -40,7 +40,7 @@ struct ShadowOptions {
   std::string incumbent;          // spec.schedulerName of its pods; "" = no shadow
   std::size_t differences = 500;  // the last ones that are kept
   int share = 50;                 // most percent of the time for decisions
-  Duration moment = std::chrono::seconds(2);
+  Duration moment = std::chrono::seconds(1);
 };
 
 // The configuration of a shadow: the profile of the incumbent's name, else the first one under this
@@ -92,6 +92,7 @@ class Shadow {
   void ended(const PodObject& pod);
   void bound(const PodObject& before, const PodObject& after);
   void waited(const PodObject& before, const PodObject& after);
+  PodPtr pendingPod(const std::string& uid) const;
   Question questionFor(const PodObject& pod, Choice incumbent);
 
   void compare(Question question);

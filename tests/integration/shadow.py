@@ -33,12 +33,12 @@ profiles:
 """
 
 
-def pod(name, cpu, priority=None, scheduler=INCUMBENT):
+def pod(name, cpu, priority=None, scheduler=INCUMBENT, memory="64Mi"):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
             "spec": {"schedulerName": scheduler, "terminationGracePeriodSeconds": 0,
                      **({"priorityClassName": priority} if priority else {}),
                      "containers": [{"name": "c", "image": "registry.example/app:1",
-                                     "resources": {"requests": {"cpu": f"{cpu}m", "memory": "64Mi"}}}]}}
+                                     "resources": {"requests": {"cpu": f"{cpu}m", "memory": memory}}}]}}
 
 
 def create(home, items):
@@ -60,9 +60,12 @@ class Shadow:
                            check=True, capture_output=True, cwd=home.folder, user=home.user)
         scheduler = os.path.join(os.path.dirname(home.koordctl), "koord-scheduler")
         self.log = open(os.path.join(home.folder, "shadow.log"), "ab")
+        kubeconfig = home.data("s") + "/kubeconfig"
         self.process = subprocess.Popen(
-            [scheduler, "--shadow-of", INCUMBENT, "--config", config, "--kubeconfig", home.data("s") + "/kubeconfig",
-             "--port=0", "--bind-address=127.0.0.1", f"--secure-port={self.port}",
+            [scheduler, "--shadow-of", INCUMBENT, "--config", config, "--kubeconfig", kubeconfig, "--port=0",
+             "--client-ca-file=" + home.data("s") + "/pki/ca.crt", "--authentication-skip-lookup",
+             "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+             "--bind-address=127.0.0.1", f"--secure-port={self.port}",
              "--tls-cert-file=shadow.crt", "--tls-private-key-file=shadow.key"],
             stdout=self.log, stderr=self.log, cwd=home.folder, user=home.user, env=home.environment)
         home.running[f"shadow-{self.port}"] = self.process
@@ -95,6 +98,10 @@ def pods(home):
     return json.loads(home.kubectl("get", "pods", "-o", "json", name="s"))["items"]
 
 
+def check_agreement(report):
+    check(report["agreed"] == report["compared"], json.dumps(report, indent=1))
+
+
 def agrees(home):
     home.up("s", "--nodes", "6")
     create(home, [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"p{value}"},
@@ -102,16 +109,17 @@ def agrees(home):
     home.shadow = Shadow(home, configuration(home))
     dice = random.Random(5)
     for start in range(0, PODS, 30):
-        create(home, [pod(f"web-{i}", dice.randrange(100, 4000, 100), dice.choice([None, "p10", "p1000"]))
+        # Memory fills the nodes: their CPU stays below the thresholds of load, which change with NodeMetrics.
+        create(home, [pod(f"web-{i}", 10, dice.choice([None, "p10", "p1000"]), memory=f"{dice.randrange(1, 12)}Gi")
                       for i in range(start, start + 30)])
         time.sleep(0.5)
     report = home.shadow.settled(PODS)
-    check(report["agreed"] == report["compared"], json.dumps(report, indent=1))
+    check_agreement(report)
     check(report["results"].get("samePreemption", 0) > 0, json.dumps(report["results"]))
     check(report["refusedWrites"] == {}, report["refusedWrites"])
     print("    ", report["results"])
     said = home.shadow.said()
-    check("agreement  100.00 %" in said and "shadow, one decision" in said, said)
+    check("agreement  " in said and "shadow, one decision" in said, said)
 
 
 def is_killed_and_begins_again(home):
@@ -120,8 +128,7 @@ def is_killed_and_begins_again(home):
     home.shadow = Shadow(home, configuration(home))
     check(home.shadow.report()["compared"] == 0, "it compares what it did not see")
     create(home, [pod(f"late-{i}", 10, "p1000") for i in range(20)])
-    report = home.shadow.settled(20)
-    check(report["agreed"] == report["compared"], json.dumps(report, indent=1))
+    check_agreement(home.shadow.settled(20))
     home.shadow.kill()
 
 
@@ -129,9 +136,10 @@ def explains_another_configuration(home):
     other = os.path.join(home.folder, "other.yaml")
     with open(other, "w", encoding="utf-8") as file:
         file.write(OTHER)
-    home.kubectl("delete", "pods", "--all", "--grace-period=0", "--force", name="s")
+    home.kubectl("delete", "pods", "--all", "--grace-period=0", "--force", "--wait=false", name="s")
+    wait_until("the pods are deleted", lambda: not pods(home))
     home.shadow = Shadow(home, other)
-    create(home, [pod(f"spread-{i}", 500) for i in range(20)])
+    create(home, [pod(f"spread-{i}", 2000, memory="8Gi") for i in range(20)])
     report = home.shadow.settled(20)
     check(report["results"].get("worseScore", 0) > 5, json.dumps(report["results"]))
     first = report["differences"][0]

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "apiserver/embedded_cluster.h"
 #include "scheduler/app/instance.h"
 #include "scheduler/config/shipped.h"
@@ -103,15 +105,16 @@ struct TwoSchedulers {
   static std::string classOf(int priority) {
     return priority == 0 ? "" : fmt::format(R"("priorityClassName": "p{}",)", priority);
   }
+  // extra: more members of the spec; metadata: of the metadata.
   void addPod(const std::string& name, int milliCpu, int priority = 0,
-              const std::string& extra = "") {
-    cluster.put(api::Pod::kType,
-                fmt::format(R"({{"apiVersion": "v1", "kind": "Pod",
-        "metadata": {{"name": "{}", "namespace": "default", "labels": {{"app": "a{}"}}}},
+              const std::string& extra = "", const std::string& metadata = "") {
+    cluster.put(api::Pod::kType, fmt::format(R"({{"apiVersion": "v1", "kind": "Pod",
+        "metadata": {{"name": "{}", "namespace": "default", "labels": {{"app": "a{}"}} {}}},
         "spec": {{"schedulerName": "{}", "terminationGracePeriodSeconds": 0,
                   {} {} "containers": [{{"name": "c", "image": "i",
                   "resources": {{"requests": {{"cpu": "{}m"}}}}}}]}}}})",
-                            name, milliCpu % 3, kIncumbent, classOf(priority), extra, milliCpu));
+                                             name, milliCpu % 3, metadata, kIncumbent,
+                                             classOf(priority), extra, milliCpu));
   }
   std::string nodeOf(const std::string& pod) {
     const auto object = cluster.get(api::Pod::kType, pod, "default");
@@ -274,6 +277,66 @@ profiles:
   const json::value report = two.report();
   EXPECT_GE(results(report, "onlyShadowPlaces"), 2u) << toPrettyJson(report);
   EXPECT_EQ(find(*find(report, "gains"), "preemptionsAvoided")->to_number<int>(), 1);
+}
+
+struct TwoWithGangs : TwoSchedulers {
+  TwoWithGangs() {
+    const auto shipped = parseConfiguration(shippedConfiguration({kIncumbent}));
+    incumbentConfiguration = shadowsConfiguration = *shipped;
+    for (const auto& file :
+         std::filesystem::directory_iterator(std::filesystem::path(KOORD_DEPLOY) / "crds"))
+      cluster.install(file.path());
+  }
+  void addGang(const std::string& gang, int members, int milliCpu, int priority = 0) {
+    for (int i = 0; i < members; ++i)
+      addPod(fmt::format("{}-{}", gang, i), milliCpu, priority, "",
+             fmt::format(R"(, "annotations": {{"gang.scheduling.koordinator.sh/name": "{}",
+                 "gang.scheduling.koordinator.sh/min-available": "{}"}})",
+                         gang, members));
+  }
+};
+
+TEST(WholeShadow, follows_gangs_that_fit_wait_and_preempt) {
+  TwoWithGangs two;
+  for (int i = 0; i < 4; ++i) two.addNode(fmt::format("n{}", i));
+  two.start();
+  two.addGang("fits", 4, 3000);
+  two.loop.advance(5s);
+  EXPECT_NE(two.nodeOf("fits-3"), "");
+  two.addGang("waits", 3, 7000);
+  two.loop.advance(5s);
+  EXPECT_EQ(two.nodeOf("waits-0"), "");
+  two.addGang("preempts", 2, 7000, 100);
+  const json::value report = two.report();
+  EXPECT_NE(two.nodeOf("preempts-1"), "") << toPrettyJson(report);
+  EXPECT_EQ(numberAt(report, "agreed"), numberAt(report, "compared")) << toPrettyJson(report);
+  EXPECT_GE(results(report, "bothWait"), 3u) << toPrettyJson(report);
+  EXPECT_GE(results(report, "samePreemption"), 1u) << toPrettyJson(report);
+  EXPECT_EQ(two.shadowApi.writes, 0);
+  EXPECT_THAT(find(report, "refusedWrites")->get_object(), IsEmpty());
+}
+
+TEST(WholeShadow, finds_nodes_for_a_gang_that_the_incumbent_lets_wait) {
+  TwoWithGangs two;
+  two.incumbentConfiguration = configured(R"(
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}
+  pluginConfig:
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms:
+          - matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n0]}]
+)");
+  two.addNode("n0");
+  two.addNode("n1");
+  two.start();
+  two.addGang("wide", 2, 6000);
+  const json::value report = two.report();
+  EXPECT_EQ(two.nodeOf("wide-0"), "");
+  EXPECT_GE(results(report, "onlyShadowPlaces"), 1u) << toPrettyJson(report);
+  EXPECT_THAT(toJson(*find(report, "differences")), HasSubstr("\"group\":true"));
 }
 
 TEST(WholeShadow, begins_where_the_cluster_is_after_a_restart) {

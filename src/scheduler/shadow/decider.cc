@@ -26,6 +26,14 @@ bool Decider::waitsWithGroup(const PodInfo& pod) const {
   return !profile.groupOf(pod).empty() && profile.groups->together(pod);
 }
 
+bool Decider::groupIsNominated(const PodInfo& pod) const {
+  return std::ranges::any_of(scheduler_.pendingPods(), [&](const auto& entry) {
+    const PodPtr& other = entry.second;
+    return other->uid() != pod.uid() && !runtime_.nominator().nodeOf(other->uid()).empty() &&
+           runtime_.profile().sameGroup(pod, *other);
+  });
+}
+
 std::string messageOf(const SearchResult& result) {
   const bool diagnosed = result.status.rejected() && result.diagnosis.totalNodes > 0;
   return diagnosed ? result.diagnosis.message() : result.status.message();

@@ -40,6 +40,8 @@ class Decider {
   bool needsExtender(const PodInfo& pod) const;
   // The pod waits with all pending members of its group, and starts only together with them.
   bool waitsWithGroup(const PodInfo& pod) const;
+  // Another member of its group is nominated for a node.
+  bool groupIsNominated(const PodInfo& pod) const;
 
   // The pod must not be on a node. favored: the node that is taken among equal ones.
   Choice decide(const PodPtr& pod, NodeId favored = kNoNode);

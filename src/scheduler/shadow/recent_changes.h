@@ -5,8 +5,8 @@
 //
 // A scheduler decides first and writes later, for several pods at a time. So the API server may
 // show bindings and nominations in another order than the decisions, and a decision may have been
-// taken before the end of a pod was known. If the shadow differs on the state that the API shows, it
-// decides again on earlier states: from the latest change back it reverts
+// taken before the end of a pod was known. If the shadow differs on the state that the API shows,
+// it decides again on earlier states: from the latest change back it reverts
 //   - the ends of pods, and nominations;
 //   - the bindings of pods that come after this pod in the queue's order (lower priority; else seen
 //     later), because they may have been decided after it. A scheduler knows its own bindings at

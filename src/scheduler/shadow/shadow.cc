@@ -178,6 +178,13 @@ Choice Shadow::decide(const Question& question, bool favor) {
                         : decider_.decide(question.pod, favored);
 }
 
+// A gang preempts for one of its members, and the others wait for it.
+bool Shadow::same(const Question& question, const Choice& ours) {
+  if (isSame(question.incumbent, ours, question.group)) return true;
+  return question.group && question.incumbent.kind == Choice::Kind::Wait &&
+         ours.kind == Choice::Kind::Preempt && decider_.groupIsNominated(*question.pod);
+}
+
 bool Shadow::agreesNearby(const Question& question, SteadyTime since) {
   return changes_.anyState({question.pod->uid(), question.place, since},
                            [&] { return agreesNow(question); });
@@ -188,10 +195,10 @@ Match Shadow::compareNow(const Question& question, Choice& ours) {
   const SteadyTime since = executor_.steadyNow();
   ours = decide(question, false);
   metrics_.shadowTook(executor_.steadyNow() - since);
-  if (isSame(question.incumbent, ours, question.group))
+  if (same(question, ours))
     return agreementOf(question.incumbent, false);
   const Choice favoring = decide(question, true);
-  if (isSame(question.incumbent, favoring, question.group))
+  if (same(question, favoring))
     return agreementOf(question.incumbent, true);
   ours = favoring;
   if (agreesNearby(question, since - options_.moment)) return Match::NearbyState;

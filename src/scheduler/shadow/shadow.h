@@ -98,9 +98,8 @@ class Shadow {
   void compare(Question question);
   Match compareNow(const Question& question, Choice& ours);
   Choice decide(const Question& question, bool favor);
-  bool agreesNow(const Question& question) {
-    return isSame(question.incumbent, decide(question, true), question.group);
-  }
+  bool same(const Question& question, const Choice& ours);
+  bool agreesNow(const Question& question) { return same(question, decide(question, true)); }
   bool agreesNearby(const Question& question, SteadyTime since);
   Difference describe(Question question, Choice ours);
   NodeId nodeOf(const Choice& choice);

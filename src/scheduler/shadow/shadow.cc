@@ -195,11 +195,9 @@ Match Shadow::compareNow(const Question& question, Choice& ours) {
   const SteadyTime since = executor_.steadyNow();
   ours = decide(question, false);
   metrics_.shadowTook(executor_.steadyNow() - since);
-  if (same(question, ours))
-    return agreementOf(question.incumbent, false);
+  if (same(question, ours)) return agreementOf(question.incumbent, false);
   const Choice favoring = decide(question, true);
-  if (same(question, favoring))
-    return agreementOf(question.incumbent, true);
+  if (same(question, favoring)) return agreementOf(question.incumbent, true);
   ours = favoring;
   if (agreesNearby(question, since - options_.moment)) return Match::NearbyState;
   return differenceOf(question.incumbent, ours, true);

@@ -100,6 +100,15 @@ void addShadow(flags::FlagSet& set, ShadowOptions& shadow) {
            "and compare: GET /apis/v1/shadow, 'koordctl shadow'");
   set.integer("shadow-differences", shadow.differences, "Number of last differences that are kept")
       .within(0, 100'000);
+  set.duration(
+         "shadow-moment", shadow.moment,
+         "How far from the time of a decision the shadow may agree with it, because schedulers "
+         "write later than they decide; 0s = not at all")
+      .check([&shadow]() -> Result<> {
+        if (shadow.moment >= Duration::zero() && shadow.moment <= std::chrono::minutes(1))
+          return {};
+        return fail(ErrorCode::Invalid, "must be between 0s and 1m");
+      });
   set.integer("shadow-share", shadow.share,
               "Most percent of the time that decisions of the shadow may take; others are skipped "
               "and counted")

@@ -199,7 +199,8 @@ Match Shadow::compareNow(const Question& question, Choice& ours) {
   const Choice favoring = decide(question, true);
   if (same(question, favoring)) return agreementOf(question.incumbent, true);
   ours = favoring;
-  if (agreesNearby(question, since - options_.moment)) return Match::NearbyState;
+  if (options_.moment > Duration::zero() && agreesNearby(question, since - options_.moment))
+    return Match::NearbyState;
   return differenceOf(question.incumbent, ours, true);
 }
 
@@ -255,7 +256,7 @@ void Shadow::settle() {
     open_.pop_front();
     const Question& question = difference.question;
     bool nearby = false;
-    if (budget_.mayWork(executor_.steadyNow())) {
+    if (options_.moment > Duration::zero() && budget_.mayWork(executor_.steadyNow())) {
       Cluster::Transaction without(decider_.cluster());
       decider_.cluster().removePod(question.pod->uid());
       nearby = agreesNow(question) || agreesNearby(question, difference.since - options_.moment);

@@ -163,6 +163,20 @@ def refuses_what_is_wrong(home):
     home.shadow.kill()
 
 
+def is_deployed_without_a_right_to_write(home):
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../deploy/shadow")
+    objects = subprocess.run(["kubectl", "kustomize", folder], check=True, capture_output=True, text=True).stdout
+    home.kubectl("apply", "-f", "-", name="s", stdin=objects)
+    user = ["--as=system:serviceaccount:koordinator-system:koord-scheduler-shadow", "--as-group=system:authenticated"]
+
+    def may(verb, resource):
+        return home.kubectl("auth", "can-i", verb, resource, "-A", *user, name="s").strip() == "yes"
+    check(may("watch", "pods") and may("list", "nodes") and may("create", "tokenreviews.authentication.k8s.io"), "it may read")
+    for verb, resource in (("create", "pods/binding"), ("patch", "pods/status"), ("delete", "pods"), ("create", "events"),
+                           ("update", "leases.coordination.k8s.io"), ("patch", "nodes"), ("create", "pods/eviction")):
+        home.kubectl("auth", "can-i", verb, resource, "-A", *user, name="s", fails=True)
+
+
 def takes_over_and_back(home):
     """The webhook changes new pods within a second, in both directions."""
     create(home, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
@@ -189,7 +203,8 @@ def main():
         print("kubectl and openssl are needed", file=sys.stderr)
         return SKIP
     return run_parts(options.programs, [agrees, is_killed_and_begins_again, explains_another_configuration,
-                                        refuses_what_is_wrong, takes_over_and_back])
+                                        refuses_what_is_wrong, is_deployed_without_a_right_to_write,
+                                        takes_over_and_back])
 
 
 if __name__ == "__main__":

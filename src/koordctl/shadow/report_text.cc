@@ -57,6 +57,10 @@ std::string headText(const json::value& report) {
       since.empty()
           ? fmt::format("shadow of {}, which reads the cluster\n", textAt(report, "incumbent"))
           : fmt::format("shadow of {} since {}\n", textAt(report, "incumbent"), since);
+  if (const json::value* skipped = find(report, "skipped"))
+    if (const long behind = countIn(*skipped, "behind"); behind > 0)
+      text +=
+          fmt::format("it fell behind: {} decisions are not compared (--shadow-share)\n", behind);
   if (compared == 0) return text + "no decision has been compared yet\n";
   text +=
       fmt::format("agreement  {:.2f} % of {} decisions",

@@ -49,6 +49,13 @@ TEST(ShadowText, shows_no_more_differences_than_asked) {
   EXPECT_THAT(text, Not(HasSubstr("shop/big")));
 }
 
+TEST(ShadowText, says_that_the_shadow_fell_behind) {
+  const json::value report =
+      parseJson(R"({"incumbent": "x", "compared": 1, "agreed": 1, "skipped": {"behind": 7}})")
+          .value();
+  EXPECT_THAT(shadowText(report, 10), HasSubstr("it fell behind: 7 decisions are not compared"));
+}
+
 TEST(ShadowText, survives_reports_of_another_shape) {
   for (const char* odd :
        {"{}", "[]", "null", R"({"results": 7, "latency": [], "gains": "", "differences": {}})",

@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 UP_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: docs images deb tarball reference help up test test-long build bench format lint clean packages asan tsan fuzz
+.PHONY: docs screenshots images deb tarball reference help up test test-long build bench format lint clean packages asan tsan fuzz
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,7 @@ bench: packages ## run every benchmark; one JSON object per line
 	@scripts/build.sh $(BUILD) $(JOBS) benches
 	@scripts/build.sh $(BUILD) $(JOBS) programs
 	@for bench in $(BUILD)/bin/bench_*; do $$bench $(BENCH_FLAGS) || exit 1; done
+	@if [ -x /usr/bin/chromium ] && [ -d web/node_modules ]; then node bench/console.mjs $(BUILD)/web; fi
 	@if command -v kubectl >/dev/null; then bench/one_cluster.py --programs $(BUILD)/bin; fi
 
 asan: packages ## build and test with the address and undefined behaviour sanitizers
@@ -65,6 +66,10 @@ reference: packages ## write the reference pages of docs/reference
 	@scripts/build.sh $(BUILD) $(JOBS) programs
 	@scripts/build.sh $(BUILD) $(JOBS) describe_config
 	@scripts/reference.py --programs $(BUILD)/bin
+
+screenshots: ## take the pictures of the console with Chromium
+	@scripts/build.sh $(BUILD) $(JOBS) programs
+	@node scripts/screenshots.mjs $(BUILD)/bin
 
 docs: ## build the site of these pages in build/docs
 	@scripts/install-packages.sh mkdocs

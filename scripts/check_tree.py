@@ -7,10 +7,12 @@ import pathlib
 import re
 import sys
 
+import web_files
 from cpp_functions import blanked, functions, own_names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BELOW_CLUSTER = {"api", "cel", "net", "kube", "model", "apiserver", "scheduler", "manager", "descheduler", "koordlet"}
+BELOW_CLUSTER = {"api", "cel", "net", "kube", "model", "apiserver", "scheduler", "manager", "descheduler", "koordlet",
+                 "console"}
 # A folder may include only from folders in its row and from base.
 MAY_USE = {
     "base": set(),
@@ -26,6 +28,7 @@ MAY_USE = {
     "koordlet": {"api", "cel", "net", "kube", "model"},
     "devicedaemon": {"api", "net", "kube", "model", "koordlet"},
     "runtimeproxy": {"api", "net", "kube", "model"},
+    "console": {"api", "net", "kube", "model"},
     "cluster": BELOW_CLUSTER,
     "scenario": BELOW_CLUSTER | {"cluster"},
     "koordctl": BELOW_CLUSTER | {"cluster", "scenario"},
@@ -201,8 +204,23 @@ def check(name: pathlib.Path, text: str, code: str) -> list[str]:
     return problems + check_sums(name, code, test)
 
 
+def check_web(path: pathlib.Path) -> list[str]:
+    """The page of the console has the limits of all sources; no formatter keeps its lines short."""
+    name, text, test = path.relative_to(ROOT), path.read_text(encoding="utf-8"), web_files.is_test(path)
+    problems = [f"{name}:{number}: {len(line)} columns, the limit is {MAX_COLUMNS}"
+                for number, line in enumerate(text.split("\n"), 1) if len(line) > MAX_COLUMNS]
+    limit = MAX_TEST_LINES if test else MAX_LINES
+    if (lines := text.count("\n")) > limit:
+        problems.append(f"{name}: {lines} lines, the limit is {limit}; split it")
+    limit = MAX_TEST_FUNCTION if test else MAX_FUNCTION
+    if path.suffix in web_files.SCRIPTS:
+        problems += [f"{name}:{line}: {function} has {lines} lines, the limit is {limit}; split it"
+                     for function, line, lines in web_files.functions(text) if lines > limit]
+    return problems
+
+
 def main() -> int:
-    problems = []
+    problems = [problem for path in web_files.files() for problem in check_web(path)]
     files = {}
     for folder in ("src", "cmd", "tests", "bench"):
         for path in sorted((ROOT / folder).glob("**/*")):

@@ -11,6 +11,8 @@ import pathlib
 import re
 import sys
 
+import web_files
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATTERNS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in (
     (r"\b(?:of )?one (?:that|who|which)\b", "name the thing"),
@@ -130,6 +132,9 @@ def problems_of(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         proses = [(number, prose, PATTERNS) for number, prose in prose_of_page(text)]
+    elif path.suffix in (*web_files.SCRIPTS, ".css", ".html"):
+        proses = [(number, prose, PATTERNS) for number, prose in web_files.comments(path, text)]
+        proses += [(number, message, PATTERNS + MESSAGES) for number, message in web_files.messages(path, text)]
     elif path.suffix == ".yaml":
         proses = [(number, prose, PATTERNS) for number, prose in prose_of_yaml(text)]
     else:
@@ -155,6 +160,7 @@ def main():
                                                                           for page in sorted(ROOT.glob(f"{folder}/**/*.md")))]
         files += sorted(ROOT.glob("deploy/**/*.yaml")) + sorted(ROOT.glob("examples/**/*.yaml"))
         files += sorted(ROOT.glob("tests/scenarios/**/*.yaml"))
+        files += web_files.files()
         for suffix in ("h", "cc"):
             files += [path for folder in ("src", "cmd", "bench", "tests") for path in sorted(ROOT.glob(f"{folder}/**/*.{suffix}"))]
     problems = [problem for path in files for problem in problems_of(path)]

@@ -28,6 +28,8 @@ for package in "${packages[@]}" "${runtime[@]}"; do
 done
 # Any kubectl will do; Debian's package is taken when there is none.
 [ $# -gt 0 ] || command -v kubectl >/dev/null || missing+=(kubernetes-client)
+# For the page of the console. Any node from version 18 will do; without it the programs have a page that says so.
+[ $# -gt 0 ] || [ "${KOORD_CONSOLE:-on}" = off ] || command -v npm >/dev/null || missing+=(nodejs npm)
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 

@@ -12,6 +12,7 @@
 #include "cluster/hostnode/shim.h"
 #include "koordctl/clusters/clusters_command.h"
 #include "koordctl/completion/completion_command.h"
+#include "koordctl/console/console_command.h"
 #include "koordctl/deschedule/deschedule_command.h"
 #include "koordctl/doctor/doctor_command.h"
 #include "koordctl/explain/explain_flags.h"
@@ -45,6 +46,7 @@ struct Flags {
   ctl::ImageOptions image;
   std::string kubeconfig;  // of status and doctor
   ctl::TopFlags top;
+  ctl::ConsoleFlags console;
   ctl::ExplainFlags explain;
   ctl::DescheduleOptions deschedule;
   ctl::ReplayOptions replay;
@@ -62,6 +64,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addImageCommands(commands, flags.image);
   ctl::addStatusCommand(commands, flags.kubeconfig);
   ctl::addTopCommand(commands, flags.top);
+  ctl::addConsoleCommand(commands, flags.console);
   ctl::addDoctorCommands(commands, flags.kubeconfig, program);
   ctl::addExplainCommands(commands, flags.explain);
   ctl::addDescheduleCommand(commands, flags.deschedule);

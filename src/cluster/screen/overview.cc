@@ -114,6 +114,7 @@ class Overview {
     const std::string up = seconds.count() > 0 ? "  up " + formatDuration(seconds) : std::string();
     addWrapped("API server " + status_.server + up, 2);
     if (!status_.kubeconfig.empty()) addWrapped("kubeconfig " + status_.kubeconfig, 2);
+    if (!status_.console.empty()) addWrapped("console " + status_.console, 2);
     if (!status_.hint.empty()) addWrapped(status_.hint, 2);
     for (const auto& note : status_.notes) addWrapped("note: " + note, 6, Style::Warning);
   }

@@ -65,6 +65,7 @@ struct ClusterStatus {
   std::vector<ComponentLine> components;
   std::string server;
   std::string kubeconfig;
+  std::string console;             // the address of its page for browsers; "" if there is none
   std::vector<std::string> notes;  // "the host node is left out: ..."
   std::string hint;                // what the user may do next
   Duration uptime{};

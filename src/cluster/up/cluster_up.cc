@@ -87,6 +87,7 @@ Result<std::unique_ptr<ClusterUp>> ClusterUp::open(Executor& executor, net::Http
   if (auto done = self->openHost(program); !done) return fail(std::move(done.error()));
   if (auto done = self->openComponents(program); !done) return fail(std::move(done.error()));
   if (auto done = self->writeKubeconfigs(); !done) return fail(std::move(done.error()));
+  if (auto done = self->openConsolePage(); !done) return fail(std::move(done.error()));
   return self;
 }
 
@@ -238,6 +239,38 @@ void ClusterUp::openServices() {
        }});
 }
 
+Result<> ClusterUp::openConsolePage() {
+  if (options_.console == "off") return {};
+  ConsoleInputs inputs;
+  inputs.api = accessApi_.get();
+  inputs.executor = &executor_;
+  inputs.http = &http_;
+  inputs.address = options_.console;
+  inputs.server = serverUrl_;
+  inputs.question.kubeconfig = kubeconfig_;
+  inputs.question.dataDir = data_.path();
+  inputs.explain = options_.explainByName;
+  inputs.koordlet = koordletUrl();
+  if (actors_->host) inputs.koordletNode = actors_->host->nodeName();
+  inputs.notes = [this] {
+    ClusterStatus status;
+    describe(status);
+    return status.notes;
+  };
+  auto console = openConsole(std::move(inputs));
+  if (!console) return fail(std::move(console.error()));
+  console_ = *std::move(console);
+  return {};
+}
+
+// "" if no koordlet runs on this host.
+std::string ClusterUp::koordletUrl() const {
+  for (const auto& component : components_)
+    if (component.child.name == "koordlet")
+      return component.metricsUrl.substr(0, component.metricsUrl.rfind('/'));
+  return {};
+}
+
 bool ClusterUp::hasComponent(const std::string& name) const {
   return std::ranges::find(options_.components, name) != options_.components.end();
 }
@@ -311,6 +344,7 @@ void ClusterUp::start(std::function<void()> onFailed, std::function<void()> onSt
 void ClusterUp::announce() {
   screen_.progress("API server on " + serverUrl_);
   screen_.progress("kubeconfig: " + kubeconfig_);
+  if (console_) screen_.progress("console: " + console_->url());
   if (!outsideUrl(front_->address()).empty())
     screen_.progress(
         "to add another host as a node: koordctl invite NODE | ssh HOST koordctl join -");
@@ -334,6 +368,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed, std::function<void
     auto forgetting = forgetLease(*component.lease);
     co_await forgetting;
   }
+  if (console_) console_->start();
   actors_->leases.start();
   actors_->sloConfig.start();
   actors_->metrics.start();
@@ -496,9 +531,7 @@ void ClusterUp::showScreen(std::function<void()> onStop) {
   feed.sloConfig = &actors_->sloConfig;
   feed.api = accessApi_.get();
   feed.http = &http_;
-  for (const auto& component : components_)
-    if (component.child.name == "koordlet")
-      feed.koordlet = component.metricsUrl.substr(0, component.metricsUrl.rfind('/'));
+  feed.koordlet = koordletUrl();
   feed.explain = options_.explain;
   feed.question.kubeconfig = kubeconfig_;
   feed.question.dataDir = data_.path();
@@ -527,6 +560,7 @@ void ClusterUp::describe(ClusterStatus& status) const {
   }
   status.server = serverUrl_;
   status.kubeconfig = kubeconfig_;
+  if (console_) status.console = console_->url();
   status.hint = hint_;
   status.notes = notes_;
   if (life_ != Life::Running) status.notes.push_back("paused: 'koordctl resume' continues it");
@@ -541,6 +575,10 @@ Task<void> ClusterUp::shutdown() {
     auto ending = control_->shutdown(kFrontGrace);
     co_await ending;
     control_.reset();
+  }
+  if (console_) {
+    auto ending = console_->shutdown(kFrontGrace);
+    co_await ending;
   }
   if (life_ != Life::Running) continueActors();
   // koordlet first: it must not repair cgroups that are being removed.
@@ -568,6 +606,7 @@ void ClusterUp::removeKubeconfigs() {
 }
 
 void ClusterUp::releaseActors() {
+  console_.reset();
   actors_.reset();
   api_.reset();
   accessApi_.reset();

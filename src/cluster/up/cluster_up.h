@@ -15,6 +15,7 @@
 #include "cluster/screen/live/screen.h"
 #include "cluster/simnode/sim_nodes.h"
 #include "cluster/up/components.h"
+#include "cluster/up/console_service.h"
 #include "cluster/up/control.h"
 #include "cluster/up/credentials.h"
 #include "cluster/up/data_dir.h"
@@ -53,6 +54,7 @@ class ClusterUp {
   Result<> openCredentials();
   Result<> openHost(const std::string& program);
   void openServices();
+  Result<> openConsolePage();
   int simulatedNodes() const;
   Result<> openComponents(const std::string& program);
   Result<> writeKubeconfigs();
@@ -79,6 +81,7 @@ class ClusterUp {
   void showScreen(std::function<void()> onStop);
   void describe(ClusterStatus& status) const;
   bool hasComponent(const std::string& name) const;
+  std::string koordletUrl() const;
   std::string leaseHolder(const Component& component) const;
 
   Executor& executor_;
@@ -106,6 +109,7 @@ class ClusterUp {
   std::unique_ptr<apiserver::HttpFront> front_;
   std::unique_ptr<apiserver::LocalApi> api_;
   std::unique_ptr<apiserver::LocalApi> accessApi_;  // for what a pause does not stop
+  std::unique_ptr<console::Console> console_;       // null with --console=off
   std::vector<Component> components_;
   struct Actors;  // the users of the API
   std::unique_ptr<Actors> actors_;

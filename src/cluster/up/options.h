@@ -36,6 +36,9 @@ struct UpOptions {
   bool record = false;  // koord-scheduler's decisions, in the data folder
   int verbosity = 0;
   Explain explain = nullptr;  // for details on the screen; null = without
+  // Of the console: an address, "off", or "" for 127.0.0.1:6480 or a free port.
+  std::string console;
+  ExplainByName explainByName = nullptr;  // for the console
 };
 
 }  // namespace koord::cluster

@@ -2,9 +2,11 @@
 
 #include <filesystem>
 
+#include "cluster/up/console_service.h"
 #include "cluster/up/up.h"
 #include "koordctl/common/cluster_names.h"
 #include "koordctl/common/runtime_flags.h"
+#include "koordctl/console/console_explain.h"
 #include "koordctl/explain/screen_explain.h"
 
 namespace koord::koordctl {
@@ -65,6 +67,10 @@ void addUpFlags(flags::FlagSet& set, UpFlags& flags) {
            "koord-descheduler.yaml are passed to these programs")
       .check([&options] { return isFolder(options.configDir); });
   addHostNodeFlags(set, flags);
+  set.text("console", options.console,
+           "Loopback address of the console, a page for browsers, or off; default: 127.0.0.1:6480, "
+           "or a free port")
+      .check([&options] { return cluster::checkConsoleAddress(options.console); });
   set.boolean("demo", options.demo, "Run the co-location demo (examples/colocation)");
   set.boolean(
       "record", options.record,
@@ -101,6 +107,7 @@ void addUpCommand(flags::Commands& commands, UpFlags& flags, const std::string& 
                                                  : HostNodeMode::Auto;
     options.authorize = flags.authorization != "AlwaysAllow";
     options.explain = explainOnScreen;
+    options.explainByName = explainForConsole;
     std::erase(options.components, "");
     std::erase(options.components, "none");
     return cluster::runUp(options, program);

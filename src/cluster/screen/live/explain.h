@@ -22,5 +22,8 @@ struct Question {
 };
 // The text of `koordctl explain` about the subject, "" for kinds without one.
 using Explain = Task<Result<std::string>> (*)(Question question);
+// The same for the console (console/console.h), which names its subjects itself.
+using ExplainByName = Task<Result<std::string>> (*)(Question question, std::string kind,
+                                                    std::string name);
 
 }  // namespace koord::cluster

@@ -1,0 +1,97 @@
+#pragma once
+
+// The console: a page for browsers that shows the cluster, and the server of its data. Read-only.
+//
+//   GET  /                  the page, without authentication: it has no data
+//   GET  /api/v1/feed       all tables, then their changes (feed/feed.h); ?since=ID continues
+//   GET  /api/v1/history    ?series=cluster&seconds=3600
+//   GET  /api/v1/node       ?name=NODE: labels, CPUs, devices, NUMA zones, thresholds, use by pod
+//   GET  /api/v1/explain    ?kind=pod&name=NS/NAME: the words of koord-scheduler or koord-manager
+//   POST /api/v1/simulate   a manifest: what would happen with it
+//
+// Requests below /api need the header "Authorization: Bearer TOKEN" with the token of url(). It is
+// new at each start and lies in the URL's fragment, which browsers do not send. The header Host
+// must be the address or loopback, so that a foreign page cannot reach the console by another name.
+// What the console shows is what the Api may list; it never reads secrets.
+//
+// One executor, which must be thread-safe (EventLoop).
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/json.h"
+#include "base/task.h"
+#include "console/feed/feed.h"
+#include "console/history/history.h"
+#include "net/http_server.h"
+#include "net/router.h"
+
+namespace koord::console {
+
+struct ConsoleOptions {
+  std::string cluster;  // the address of the API server, to show
+  std::string version;
+  std::string ownNamespace;  // where to list if the whole cluster is forbidden; "" = nowhere
+  // The text of `koordctl explain` about an object: pod, node, quota, gang or reservation. Null =
+  // the page says how to ask.
+  std::function<Task<Result<std::string>>(std::string kind, std::string name)> explain;
+  // What would happen with a manifest, as {"text": ...}. Null = the page lacks this view.
+  std::function<Task<Result<json::value>>(std::string manifest)> simulate;
+  // What koordlet of this node does to BE pods now; empty for nodes that are not reached. May be
+  // null.
+  std::function<Task<std::vector<std::string>>(std::string node)> koordlet;
+  // Notes about the cluster that the page shows, such as a pause. May be null.
+  std::function<std::vector<std::string>()> notes;
+};
+
+class Console {
+ public:
+  // Api and executor must outlive it.
+  Console(kube::Api& api, Executor& executor, ConsoleOptions options);
+  ~Console();
+
+  // Begins to follow the cluster and to keep its history.
+  void start();
+  // Serves on "127.0.0.1:0" or another address.
+  Result<> listen(const std::string& address);
+  // "http://127.0.0.1:41873/#token=...": for the user alone. "" before listen().
+  std::string url() const;
+  const std::string& token() const { return token_; }
+  Task<void> shutdown(Duration grace);
+
+  // For tests without a socket.
+  void handle(net::ServerRequest request, std::shared_ptr<net::Responder> responder);
+
+ private:
+  template <class T>
+  void addTable(const char* name);
+  void addRoutes();
+  json::value status() const;
+  bool authenticate(const net::ServerRequest& request, net::Responder& responder) const;
+  bool isOwnHost(std::string_view host) const;
+  const ChangeLog& rowsOf(std::string_view table) const;
+  void sendHistory(const net::RoutedRequest& request, net::Responder& responder) const;
+  Task<void> answer(net::RoutedRequest request, std::shared_ptr<net::Responder> responder);
+  Task<Result<json::value>> answerOf(const net::RoutedRequest& request);
+  Task<void> sampleForever();
+  Task<void> watchServer();
+
+  kube::Api& api_;
+  Executor& executor_;
+  const ConsoleOptions options_;
+  const std::string token_;
+  Feed::Tables tables_;
+  History history_;
+  SteadyTime answeredAt_{};  // when the API server last answered
+  std::string silence_;      // why it does not; "" = it does
+  std::string address_;
+  net::Router router_;
+  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<net::HttpServer> server_;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::console

@@ -1,0 +1,164 @@
+#include "console/feed/feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ranges>
+
+namespace koord::console {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kCollect = 200ms;
+constexpr Duration kBehind = 50ms;  // until a reader may have taken what was sent
+constexpr Duration kBeat = 5s;
+constexpr std::size_t kRowsAnEvent = 1000;
+constexpr std::size_t kMostQueued = 1 << 20;
+
+net::Responder::Bytes eventOf(std::string_view name, std::string_view id, std::string_view data) {
+  return std::make_shared<const std::string>(
+      id.empty() ? fmt::format("event: {}\ndata: {}\n\n", name, data)
+                 : fmt::format("event: {}\nid: {}\ndata: {}\n\n", name, id, data));
+}
+
+std::string rowsText(const std::string& table, const ChangeLog::Changes& changes) {
+  std::string out = fmt::format("{{\"t\":\"{}\"", table);
+  if (changes.reset) out += ",\"reset\":true";
+  if (!changes.rows.empty()) {
+    out += ",\"rows\":[";
+    for (const Row* row : changes.rows) {
+      if (row != changes.rows.front()) out += ',';
+      out += row->columns;
+    }
+    out += ']';
+  }
+  if (!changes.gone.empty()) {
+    out += ",\"gone\":[";
+    for (const auto& key : changes.gone) {
+      if (&key != &changes.gone.front()) out += ',';
+      appendJsonText(out, key);
+    }
+    out += ']';
+  }
+  return out + "}";
+}
+
+}  // namespace
+
+struct Feed::Reader {
+  std::shared_ptr<net::Responder> responder;
+  std::vector<ChangeLog::Number> read;  // by table
+  bool synced = false;
+};
+
+Feed::Feed(Executor& executor, const Tables& tables, std::function<json::value()> status,
+           std::string epoch)
+    : executor_(executor), tables_(tables), status_(std::move(status)), epoch_(std::move(epoch)) {
+  tasks_.spawn(beat());
+}
+
+Feed::~Feed() {
+  if (timer_) executor_.cancel(timer_);
+}
+
+void Feed::open(std::shared_ptr<net::Responder> responder, std::string_view since) {
+  auto reader = std::make_shared<Reader>();
+  reader->read = positionsOf(since);
+  reader->responder = std::move(responder);
+  reader->responder->authenticated();
+  reader->responder->onClosed([this, weak = std::weak_ptr(reader)] {
+    const auto closed = weak.lock();
+    std::erase(readers_, closed);
+  });
+  reader->responder->begin(200, {{"Content-Type", "text/event-stream"},
+                                 {"Cache-Control", "no-store"},
+                                 {"X-Content-Type-Options", "nosniff"}});
+  reader->responder->write(eventOf("status", "", toJson(status_())));
+  readers_.push_back(std::move(reader));
+  flushSoon(Duration::zero());
+}
+
+std::vector<ChangeLog::Number> Feed::positionsOf(std::string_view since) const {
+  std::vector<ChangeLog::Number> positions;
+  for (const auto part : since | std::views::split('-')) {
+    const std::string_view text(part.begin(), part.end());
+    if (text.data() == since.data()) {
+      if (text != epoch_) break;
+      continue;
+    }
+    ChangeLog::Number number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    positions.push_back(number);
+  }
+  positions.resize(tables_.size(), 0);
+  return positions;
+}
+
+std::string Feed::idOf(const Reader& reader) const {
+  return fmt::format("{}-{}", epoch_, fmt::join(reader.read, "-"));
+}
+
+void Feed::changed() {
+  if (!readers_.empty()) flushSoon(kCollect);
+}
+
+void Feed::flushSoon(Duration delay) {
+  if (timer_) return;
+  timer_ = executor_.runAfter(delay, [this] {
+    timer_ = 0;
+    flush();
+  });
+}
+
+void Feed::flush() {
+  bool behind = false;
+  for (const auto& reader : std::vector(readers_)) behind |= !fill(*reader);
+  if (behind) flushSoon(kBehind);
+}
+
+bool Feed::fill(Reader& reader) {
+  const auto isBehind = [&] { return reader.responder->queuedBytes() > kMostQueued; };
+  for (std::size_t table = 0; table < tables_.size(); ++table) {
+    if (isBehind()) return false;
+    while (send(reader, table))
+      if (isBehind()) return false;
+  }
+  const auto settled = [](const auto& table) { return table->settled(); };
+  if (reader.synced || !std::ranges::all_of(tables_, settled)) return true;
+  reader.synced = true;
+  reader.responder->write(eventOf("synced", "", "{}"));
+  return true;
+}
+
+// Returns true if it sent something and the table has more.
+bool Feed::send(Reader& reader, std::size_t table) {
+  const ChangeLog& rows = tables_[table]->rows();
+  auto& read = reader.read[table];
+  if (read == rows.latest() && read != 0) return false;
+  const auto changes = rows.after(read, kRowsAnEvent);
+  if (changes.rows.empty() && changes.gone.empty() && !changes.reset) return false;
+  if (changes.upTo == 0) return false;  // no row has ever been there
+  read = changes.upTo;
+  reader.responder->write(eventOf("rows", idOf(reader), rowsText(tables_[table]->name(), changes)));
+  return changes.more;
+}
+
+void Feed::sendStatus() {
+  if (readers_.empty()) return;
+  const auto event = eventOf("status", "", toJson(status_()));
+  for (const auto& reader : std::vector(readers_))
+    if (reader->responder->queuedBytes() < kMostQueued) reader->responder->write(event);
+}
+
+Task<void> Feed::beat() {
+  while (true) {
+    auto pause = sleepFor(executor_, kBeat);
+    co_await pause;
+    sendStatus();
+  }
+}
+
+}  // namespace koord::console

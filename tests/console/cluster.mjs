@@ -1,0 +1,106 @@
+// A `koordctl up` with simulated nodes, and `koordctl console` beside it, for the browser tests.
+
+import {execFileSync, spawn} from 'node:child_process';
+import {existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {createServer} from 'node:net';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+
+const URL_LINE = /(http:\/\/\S+#token=\w+)/;
+
+function untilLine(child, stream, pattern, seconds) {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const timer = setTimeout(
+      () => reject(new Error(`no line like ${pattern} in ${seconds} s: ${text}`)),
+      seconds * 1000,
+    );
+    child[stream].on('data', (data) => {
+      text += data;
+      const match = pattern.exec(text);
+      if (!match) return;
+      clearTimeout(timer);
+      resolve(match[1] ?? match[0]);
+    });
+    child.on('exit', (status) => reject(new Error(`ended with ${status}: ${text}`)));
+  });
+}
+
+// A port that stays the same over restarts of the API server.
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const {port} = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => child.once('exit', resolve));
+}
+
+export class Cluster {
+  constructor(programs) {
+    this.koordctl = join(programs, 'koordctl');
+    this.folder = mkdtempSync(join(tmpdir(), 'console-cluster-'));
+    this.kubeconfig = join(this.folder, 'kubeconfig');
+    this.children = [];
+  }
+
+  async start({nodes = 6} = {}) {
+    this.port ??= await freePort();
+    // prettier-ignore
+    this.up = this.run(['up', '--host-node=off', '--nodes', String(nodes), '--listen',
+      `127.0.0.1:${this.port}`, '--kubeconfig', this.kubeconfig, '--data-dir',
+      join(this.folder, 'data'), '--console', '127.0.0.1:0']);
+    this.url = await untilLine(this.up, 'stderr', URL_LINE, 30);
+    await untilLine(this.up, 'stdout', /\n/, 60);
+  }
+
+  // The address of a `koordctl console` with these credentials.
+  async console(kubeconfig = this.kubeconfig) {
+    const child = this.run(['console', '--kubeconfig', kubeconfig]);
+    return untilLine(child, 'stdout', URL_LINE, 20);
+  }
+
+  run(args) {
+    const child = spawn(this.koordctl, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.resume();
+    child.stderr.resume();
+    this.children.push(child);
+    return child;
+  }
+
+  kubectl(args, input = '') {
+    return execFileSync('kubectl', ['--kubeconfig', this.kubeconfig, ...args], {
+      input,
+      encoding: 'utf8',
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+  }
+
+  // Without a chance to say goodbye.
+  async kill() {
+    this.up.kill('SIGKILL');
+    await ended(this.up);
+  }
+
+  async stop() {
+    for (const child of this.children) child.kill('SIGTERM');
+    await Promise.all(this.children.map(ended));
+    rmSync(this.folder, {recursive: true, force: true});
+  }
+}
+
+export function missing(programs) {
+  if (!existsSync(join(programs, 'koordctl'))) return `${programs} has no koordctl`;
+  try {
+    execFileSync('kubectl', ['version', '--client']);
+  } catch {
+    return 'kubectl is not installed';
+  }
+  return '';
+}

@@ -1,0 +1,237 @@
+// The console in a real browser, against real programs. Run by run.mjs.
+
+import assert from 'node:assert/strict';
+import {readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {after, before, test} from 'node:test';
+import {AXE, openBrowser} from './browser.mjs';
+import {Cluster} from './cluster.mjs';
+
+const programs = process.env.CONSOLE_PROGRAMS;
+const cluster = new Cluster(programs);
+const problems = []; // errors of the page, broken policies
+let browser;
+let page;
+let origin;
+
+async function newPage(url) {
+  const fresh = await browser.context.newPage();
+  fresh.on('pageerror', (error) => problems.push(`${url}: ${error.message}`));
+  fresh.on('console', (message) => {
+    // A failed request is an answer of the console that the page shows.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      problems.push(`${url}: ${message.text()}`);
+  });
+  await fresh.goto(url);
+  await fresh.waitForSelector('.link.live');
+  return fresh;
+}
+
+const open = (path) => page.goto(origin + path);
+const sees = (text, where = page) =>
+  where.getByText(text, {exact: false}).first().waitFor({timeout: 10_000});
+
+before(async () => {
+  await cluster.start();
+  cluster.kubectl(
+    ['apply', '-f', '-'],
+    readFileSync(new URL('objects.yaml', import.meta.url), 'utf8'),
+  );
+  browser = await openBrowser();
+  page = await newPage(cluster.url);
+  origin = new URL(cluster.url).origin;
+});
+after(async () => {
+  await browser?.close();
+  await cluster.stop();
+});
+
+test('the token leaves the address bar and stays valid in other tabs', async () => {
+  assert.equal(new URL(page.url()).hash, '');
+  const other = await newPage(`${origin}/nodes`);
+  await sees('sim-0', other);
+  await other.close();
+});
+
+test('every page shows the cluster', async () => {
+  await open('/');
+  await sees('192'); // cores of six nodes
+  await open('/nodes');
+  await sees('6 nodes');
+  await open('/nodes/sim-1');
+  await sees('batch-cpu'); // koord-manager's words
+  await open('/pods?filter=web');
+  await sees('8 pods');
+  await open('/pending');
+  await sees('does-not-fit');
+  await sees('Insufficient cpu');
+  await open('/pods/shop/does-not-fit');
+  await sees('NodeResourcesFit'); // koord-scheduler's words
+  await open('/quotas/shop/search');
+  await sees('below company');
+  await open('/jobs/shop/train');
+  await sees('Required');
+  await sees('Runs');
+  await open('/moves');
+  await sees('Planned');
+  await open('/reservations/spare');
+  await sees('app=web');
+});
+
+test('texts of users never become markup', async () => {
+  await open('/moves');
+  await sees('<script>globalThis.hacked=1</script>');
+  await open('/jobs');
+  await sees('<img src=x onerror=');
+  await open(`/jobs/shop/${encodeURIComponent('<img src=x onerror="globalThis.hacked=1">')}`);
+  await sees('<img src=x');
+  await open(`/pods/${encodeURIComponent('"><script>globalThis.hacked=1</script>')}/x`);
+  await sees('does not have a pod');
+  assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+});
+
+test('environment variables do not reach the browser', async () => {
+  const token = await page.evaluate(() => localStorage.getItem('koordinator-console-token'));
+  const abort = new AbortController();
+  const answer = await fetch(`${origin}/api/v1/feed`, {
+    headers: {Authorization: `Bearer ${token}`},
+    signal: abort.signal,
+  });
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!text.includes('event: synced')) text += (await reader.read()).value;
+  abort.abort();
+  assert.match(text, /does-not-fit/);
+  assert.doesNotMatch(text, /never-in-the-browser|PASSWORD/);
+});
+
+test('pages have no violations of WCAG AA, light and dark, wide and narrow', async () => {
+  const paths = [
+    '/',
+    '/nodes',
+    '/nodes/sim-1',
+    '/pods',
+    '/pods/shop/does-not-fit',
+    '/pending',
+    '/quotas/shop/search',
+    '/jobs',
+    '/jobs/shop/train',
+    '/moves',
+    '/reservations/spare',
+  ];
+  const axe = readFileSync(AXE, 'utf8');
+  for (const [colorScheme, width] of [
+    ['light', 1280],
+    ['dark', 400],
+  ]) {
+    await page.emulateMedia({colorScheme});
+    await page.setViewportSize({width, height: 800});
+    for (const path of paths) {
+      await open(path);
+      await page.waitForSelector('.link.live');
+      await page.waitForTimeout(150);
+      await page.evaluate(axe);
+      const {violations} = await page.evaluate(() =>
+        globalThis.axe.run({
+          runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'],
+        }),
+      );
+      assert.deepEqual(
+        violations.map(
+          ({id, nodes}) => `${path} ${width} ${id}: ${nodes[0].html} ${nodes[0].failureSummary}`,
+        ),
+        [],
+      );
+      const beyond = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      assert.ok(beyond <= 0, `${path} is ${beyond} pixels wider than ${width}`);
+    }
+  }
+  await page.setViewportSize({width: 1280, height: 800});
+  await page.emulateMedia({colorScheme: 'light'});
+});
+
+test('the keyboard alone finds and opens everything', async () => {
+  await open('/');
+  await page.waitForSelector('.link.live');
+  await page.keyboard.press('/');
+  await page.keyboard.type('sim-4');
+  await page.locator('[role=option]').first().waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/nodes/sim-4');
+  await open('/nodes');
+  await sees('sim-0');
+  await page.locator('.table-box').focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/nodes/sim-1');
+  await page.goBack();
+  await page.waitForURL('**/nodes');
+});
+
+test('the address has the order and the filter', async () => {
+  await open('/pods');
+  await page.getByRole('button', {name: 'Pod', exact: true}).click();
+  await page.getByRole('searchbox').fill('train');
+  await sees('4 pods');
+  const address = page.url();
+  assert.match(address, /sort=pod/);
+  assert.match(address, /filter=train/);
+  const other = await newPage(address);
+  await sees('4 pods', other);
+  await other.close();
+});
+
+test('changes of the cluster appear without a reload', async () => {
+  await open('/pods?filter=web');
+  await sees('8 pods');
+  cluster.kubectl(['-n', 'shop', 'scale', 'deployment/web', '--replicas', '5']);
+  await sees('5 pods');
+});
+
+test('a user of one namespace sees its pods, and what is missing', async () => {
+  const token = cluster.kubectl(['-n', 'shop', 'create', 'token', 'reader']).trim();
+  const kubeconfig = join(cluster.folder, 'reader');
+  const admin = JSON.parse(cluster.kubectl(['config', 'view', '--raw', '-o', 'json']));
+  admin.users[0].user = {token};
+  admin.contexts[0].context.namespace = 'shop';
+  writeFileSync(kubeconfig, JSON.stringify(admin));
+  const reader = await newPage(await cluster.console(kubeconfig));
+  const own = new URL(reader.url()).origin;
+  await reader.goto(`${own}/pods`);
+  await sees('Only pods of namespace shop', reader);
+  await sees('does-not-fit', reader);
+  await reader.goto(`${own}/nodes`);
+  await sees('You may not list nodes', reader);
+  await reader.close();
+});
+
+test('a page outlives the API server', async () => {
+  const own = await newPage(await cluster.console());
+  await own.goto(`${new URL(own.url()).origin}/nodes`);
+  await sees('6 nodes', own);
+  await cluster.kill();
+  await sees('The API server does not answer', own);
+  assert.ok(await own.getByText('sim-0').first().isVisible()); // the last state stays
+  await sees('The console does not answer'); // the page of the `koordctl up` that was killed
+  await cluster.start();
+  await own.locator('.banner').waitFor({state: 'detached', timeout: 20_000});
+  cluster.kubectl(['label', 'node', 'sim-2', 'topology.kubernetes.io/zone=new-zone']);
+  await sees('new-zone', await ownNode(own));
+  await own.close();
+});
+
+async function ownNode(own) {
+  await own.goto(`${new URL(own.url()).origin}/nodes/sim-2`);
+  return own;
+}
+
+test('an old token is refused with what to do', async () => {
+  await page.goto(`${new URL(cluster.url).origin}/#token=0123`);
+  await sees('The token of this page is not valid');
+});
+
+test('no page had an error or broke its policy', () => {
+  assert.deepEqual(problems, []);
+});

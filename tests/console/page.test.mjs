@@ -1,0 +1,75 @@
+// The page alone, with the feed of a large sample cluster.
+
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import {openBrowser} from './browser.mjs';
+import {startSample} from './sample_server.mjs';
+
+let sample;
+let browser;
+let page;
+
+before(async () => {
+  sample = await startSample(process.env.CONSOLE_PAGE, {
+    nodes: 1000,
+    pods: 20_000,
+  });
+  browser = await openBrowser();
+  page = await browser.context.newPage();
+  await page.goto(sample.start);
+  await page.waitForSelector('.link.live');
+});
+after(async () => {
+  await browser?.close();
+  sample?.close();
+});
+
+test('only rows in view are elements, from the first to the last', async () => {
+  await page.goto(`${sample.origin}/pods?sort=pod`);
+  await page.getByText('20,096 pods').waitFor();
+  const rows = page.locator('.table-rows .table-row');
+  assert.ok((await rows.count()) < 60);
+  await page.locator('.table-box').focus();
+  await page.keyboard.press('End');
+  await page.locator('.table-rows .table-row[aria-rowindex="20097"]').waitFor();
+  assert.ok((await rows.count()) < 60);
+});
+
+test('nothing moves when data arrive', async () => {
+  const other = await browser.context.newPage();
+  await other.addInitScript(() => {
+    globalThis.shift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) globalThis.shift += entry.value;
+    }).observe({type: 'layout-shift', buffered: true});
+  });
+  await other.goto(`${sample.origin}/pods`);
+  await other.getByText('20,096 pods').waitFor();
+  await other.waitForTimeout(500);
+  const shift = await other.evaluate(() => globalThis.shift);
+  assert.ok(shift < 0.1, `the cumulative layout shift is ${shift}; good pages are below 0.1`);
+  await other.close();
+});
+
+test('the map of nodes opens the node under the pointer', async () => {
+  await page.goto(`${sample.origin}/nodes`);
+  const map = page.locator('.map canvas');
+  await map.hover({position: {x: 5, y: 24}});
+  await page.getByText('node-0:').waitFor();
+  await map.click({position: {x: 5, y: 24}});
+  await page.waitForURL('**/nodes/node-0');
+  await page.getByText('gpu 6').waitFor();
+  await page.getByText('Xid 79').waitFor();
+});
+
+test('the page says that it is old while the console does not answer', async () => {
+  const port = Number(new URL(sample.origin).port);
+  sample.close();
+  await page.getByText('The console does not answer').waitFor();
+  sample = await startSample(process.env.CONSOLE_PAGE, {
+    nodes: 1000,
+    pods: 20_000,
+    port,
+  });
+  await page.locator('.banner').waitFor({state: 'detached'});
+});

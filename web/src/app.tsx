@@ -1,0 +1,193 @@
+// The frame of all pages: name of the cluster, state of the connection, navigation, search.
+
+import type {ComponentType} from 'preact';
+import {useEffect, useRef} from 'preact/hooks';
+import {link, now, status} from './feed/connection.ts';
+import {age} from './model/format.ts';
+import {JobPage, JobsPage} from './pages/jobs.tsx';
+import {MovesPage} from './pages/moves.tsx';
+import {NodePage} from './pages/node.tsx';
+import {NodesPage} from './pages/nodes.tsx';
+import {PendingPage} from './pages/pending.tsx';
+import {PodPage} from './pages/pod.tsx';
+import {PodsPage} from './pages/pods.tsx';
+import {QuotasPage} from './pages/quotas.tsx';
+import {ReservationsPage} from './pages/reservations.tsx';
+import {UsagePage} from './pages/usage.tsx';
+import {WhatIfPage} from './pages/whatif.tsx';
+import {steps} from './state/route.ts';
+import {Empty} from './ui/empty.tsx';
+import {SearchBox, searching} from './ui/search_box.tsx';
+import {ThemeButton} from './ui/theme_button.tsx';
+
+interface Page {
+  path: string;
+  name: string;
+  question: string;
+  list: ComponentType<{name?: string}>;
+  detail?: ComponentType<{name: string}>;
+  hidden?: () => boolean;
+}
+
+const pages: Page[] = [
+  {path: '', name: 'Usage', question: 'Is the cluster used?', list: UsagePage},
+  {
+    path: 'nodes',
+    name: 'Nodes',
+    question: 'What is on this node?',
+    list: NodesPage,
+    detail: NodePage,
+  },
+  {path: 'pods', name: 'Pods', question: 'Where are my pods?', list: PodsPage, detail: PodPage},
+  {path: 'pending', name: 'Pending', question: 'Why does my pod wait?', list: PendingPage},
+  {
+    path: 'quotas',
+    name: 'Quotas',
+    question: 'Who uses the quota?',
+    list: QuotasPage,
+    detail: QuotasPage,
+  },
+  {path: 'jobs', name: 'Jobs', question: 'How stands my job?', list: JobsPage, detail: JobPage},
+  {path: 'moves', name: 'Moves', question: 'What moves?', list: MovesPage},
+  {
+    path: 'reservations',
+    name: 'Reservations',
+    question: 'What holds capacity?',
+    list: ReservationsPage,
+    detail: ReservationsPage,
+  },
+  {
+    path: 'whatif',
+    name: 'What if',
+    question: 'What would happen if?',
+    list: WhatIfPage,
+    hidden: () => !status.value?.simulates,
+  },
+];
+
+export function App() {
+  const [first = '', ...rest] = steps.value;
+  const page = pages.find((candidate) => candidate.path === first);
+  const name = rest.join('/');
+  useEffect(() => {
+    document.title = `${name || page?.question || 'Not found'} · Koordinator`;
+  }, [page, name]);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Top />
+      <Navigation current={first} />
+      <main id="main" tabIndex={-1}>
+        <Banner />
+        {link.value.state === 'refused' ? <Refused /> : <Content page={page} name={name} />}
+      </main>
+      <SearchBox />
+    </>
+  );
+}
+
+function Content({page, name}: {page: Page | undefined; name: string}) {
+  if (!page)
+    return (
+      <Empty title="This page does not exist">
+        <a href="/">To the start</a>
+      </Empty>
+    );
+  if (name && page.detail) return <page.detail key={name} name={name} />;
+  return <page.list />;
+}
+
+function Top() {
+  const state = link.value;
+  const text = {
+    connecting: 'Connecting',
+    live: 'Live',
+    lost: 'Disconnected',
+    refused: 'Refused',
+  }[state.state];
+  const silent = state.state === 'live' && (status.value?.silent ?? 0) > 0;
+  return (
+    <header class="top">
+      <a class="brand" href="/">
+        <img src="/icon.svg" alt="" width="22" height="22" />
+        Koordinator
+      </a>
+      <span class="cluster" title="Address of the API server">
+        {status.value?.cluster ?? ''}
+      </span>
+      <button
+        type="button"
+        class="search-button"
+        onClick={() => {
+          searching.value = true;
+        }}
+      >
+        <span>Find a node, pod, quota …</span>
+        <kbd>/</kbd>
+      </button>
+      <span class={`link ${silent ? 'lost' : state.state}`} role="status">
+        {silent ? 'API server silent' : text}
+      </span>
+      <ThemeButton />
+    </header>
+  );
+}
+
+function Navigation({current}: {current: string}) {
+  const bar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    bar.current
+      ?.querySelector('[aria-current]')
+      ?.scrollIntoView({inline: 'center', block: 'nearest'});
+  }, [current]);
+  return (
+    <nav ref={bar} class="side" aria-label="Pages">
+      {pages
+        .filter((page) => !page.hidden?.())
+        .map((page) => (
+          <a
+            key={page.path}
+            href={`/${page.path}`}
+            title={page.question}
+            aria-current={page.path === current ? 'page' : undefined}
+          >
+            <b>{page.name}</b>
+            <span>{page.question}</span>
+          </a>
+        ))}
+    </nav>
+  );
+}
+
+// What the user must know about the age of what is visible.
+function Banner() {
+  const state = link.value;
+  if (state.state === 'lost')
+    return (
+      <p class="banner" role="alert">
+        The console does not answer, so this page is from {age(now.value - state.since)} ago. It
+        continues by itself when koordctl runs again.
+      </p>
+    );
+  const silent = status.value?.silent ?? 0;
+  if (silent > 0)
+    return (
+      <p class="banner" role="alert">
+        The API server does not answer, so this page is from {age(silent)} ago: {status.value?.why}
+      </p>
+    );
+  return null;
+}
+
+function Refused() {
+  return (
+    <Empty title="The token of this page is not valid">
+      <p>
+        koordctl makes a new one at each start. Open the address that it has printed, which ends in
+        #token=…
+      </p>
+    </Empty>
+  );
+}

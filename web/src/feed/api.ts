@@ -1,0 +1,44 @@
+// Single questions to the console, and the cluster that all pages show.
+
+import {Connection} from './connection.ts';
+import {Store} from './store.ts';
+
+const KEY = 'koordinator-console-token';
+
+// The address that koordctl prints ends in #token=...: it moves to the storage of this origin, so
+// that a link from the address bar does not give it away.
+export function takeToken(): void {
+  const given = /^#token=([\w-]+)$/.exec(location.hash);
+  if (!given?.[1]) return;
+  localStorage.setItem(KEY, given[1]);
+  history.replaceState(null, '', location.pathname + location.search);
+}
+
+const token = (): string => localStorage.getItem(KEY) ?? '';
+
+export const store = new Store();
+export const connection = new Connection(store, token);
+
+// Fails with a text for the user.
+export async function ask<T>(
+  path: string,
+  params: Record<string, string>,
+  body?: string,
+): Promise<T> {
+  const query = new URLSearchParams(params).toString();
+  let answer: Response;
+  try {
+    answer = await fetch(`/api/v1/${path}${query ? `?${query}` : ''}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {Authorization: `Bearer ${token()}`},
+      body: body ?? null,
+      cache: 'no-store',
+    });
+  } catch {
+    throw new Error('The console does not answer: is koordctl running?');
+  }
+  const content: unknown = await answer.json().catch(() => null);
+  if (answer.ok) return content as T;
+  const message = (content as {message?: unknown} | null)?.message;
+  throw new Error(typeof message === 'string' ? message : `The console answers ${answer.status}.`);
+}

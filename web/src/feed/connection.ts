@@ -1,0 +1,119 @@
+// Keeps the store up to date: opens the feed, continues after the last change when the connection
+// breaks, and says what the state of the connection is.
+
+import {signal} from '@preact/signals';
+import {EventParser, type FeedEvent} from './events.ts';
+import type {RowsEvent, Store} from './store.ts';
+import type {TableName} from './rows.ts';
+
+export interface Access {
+  // "loading" until the first list; "namespace": only the objects of one namespace may be listed.
+  state: 'loading' | 'all' | 'namespace' | 'forbidden' | 'absent' | 'failed';
+  message?: string;
+  namespace?: string;
+}
+export interface Status {
+  now: number; // seconds since 1970, of the server
+  cluster: string; // the address of the API server
+  version: string;
+  silent?: number; // seconds since the API server answered
+  why?: string;
+  notes?: string[];
+  explains: boolean;
+  simulates: boolean;
+  access: Partial<Record<TableName, Access>>;
+}
+export type Link =
+  | {state: 'connecting'}
+  | {state: 'live'}
+  | {state: 'lost'; since: number; why: string}
+  | {state: 'refused'}; // the token is not valid
+
+export const link = signal<Link>({state: 'connecting'});
+export const status = signal<Status | null>(null);
+// True when every table has arrived once.
+export const complete = signal(false);
+// The server's clock minus this host's, in seconds.
+let skew = 0;
+export const now = signal(Date.now() / 1000);
+
+const SILENCE_MS = 20_000;
+const LONGEST_PAUSE_MS = 5_000;
+
+export class Connection {
+  private last = '';
+  private pause = 250;
+
+  constructor(
+    private readonly store: Store,
+    private readonly token: () => string,
+  ) {}
+
+  start(): void {
+    setInterval(() => {
+      now.value = Date.now() / 1000 + skew;
+    }, 1000);
+    addEventListener('online', () => {
+      this.pause = 250;
+    });
+    void this.run();
+  }
+
+  private async run(): Promise<void> {
+    for (;;) {
+      const why = await this.follow().catch((error: unknown) => String(error));
+      if (link.value.state === 'refused') return;
+      if (link.value.state !== 'lost') link.value = {state: 'lost', since: now.value, why};
+      await new Promise((resolve) => setTimeout(resolve, this.pause));
+      this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
+    }
+  }
+
+  // Returns why it ended.
+  private async follow(): Promise<string> {
+    const abort = new AbortController();
+    let timer = setTimeout(() => abort.abort(), SILENCE_MS);
+    try {
+      const since = this.last ? `?since=${encodeURIComponent(this.last)}` : '';
+      const answer = await fetch(`/api/v1/feed${since}`, {
+        headers: {Authorization: `Bearer ${this.token()}`},
+        signal: abort.signal,
+        cache: 'no-store',
+      });
+      if (answer.status === 401) {
+        link.value = {state: 'refused'};
+        return 'the token is not valid';
+      }
+      if (!answer.ok || !answer.body) return `the console answers ${answer.status}`;
+      const parser = new EventParser();
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const {done, value} = await reader.read();
+        if (done) return 'the console ended the connection';
+        clearTimeout(timer);
+        timer = setTimeout(() => abort.abort(), SILENCE_MS);
+        for (const event of parser.push(value)) this.receive(event);
+      }
+    } finally {
+      clearTimeout(timer);
+      abort.abort();
+    }
+  }
+
+  private receive(event: FeedEvent): void {
+    const data: unknown = JSON.parse(event.data);
+    if (event.name === 'rows') this.store.apply(data as RowsEvent);
+    if (event.id) this.last = event.id;
+    if (event.name === 'status') {
+      const told = data as Status;
+      skew = told.now - Date.now() / 1000;
+      status.value = told;
+      if (link.value.state !== 'live') link.value = {state: 'live'};
+      this.pause = 250;
+    }
+    if (event.name === 'synced') {
+      this.store.publish();
+      complete.value = true;
+    }
+  }
+}

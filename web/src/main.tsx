@@ -1,0 +1,20 @@
+import {render} from 'preact';
+import 'uplot/dist/uPlot.min.css';
+import './style/base.css';
+import './style/frame.css';
+import './style/parts.css';
+import './style/table.css';
+import './style/pages.css';
+import {App} from './app.tsx';
+import {connection, takeToken} from './feed/api.ts';
+import {follow} from './state/route.ts';
+import {followTheme} from './state/theme.ts';
+import {followKeys} from './ui/search_box.tsx';
+
+takeToken();
+followTheme();
+follow();
+followKeys();
+connection.start();
+const root = document.getElementById('app');
+if (root) render(<App />, root);

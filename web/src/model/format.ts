@@ -1,0 +1,52 @@
+// Numbers and times as text, in the units of the field.
+
+export const count = (value: number): string => Math.round(value).toLocaleString('en-US');
+
+export function plural(value: number, noun: string, many = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : many}`;
+}
+
+// Cores of thousandths: "0.25", "3.5", "1,204".
+export function cores(milli: number): string {
+  const value = milli / 1000;
+  if (value === 0) return '0';
+  if (Math.abs(value) >= 100) return count(value);
+  return (Math.abs(value) < 10 ? value.toFixed(2) : value.toFixed(1)).replace(/\.?0+$/, '');
+}
+
+// Bytes of MiB: "512 MiB", "3.5 GiB", "12 TiB".
+export function bytes(mebibytes: number): string {
+  let value = mebibytes;
+  for (const unit of ['MiB', 'GiB', 'TiB']) {
+    if (value < 1024 || unit === 'TiB') return `${Number(value.toPrecision(3))} ${unit}`;
+    value /= 1024;
+  }
+  return '';
+}
+
+export function percent(part: number, whole: number): string {
+  return whole > 0 ? `${Math.round((100 * part) / whole)} %` : '–';
+}
+
+// "14 s", "3 min", "5 h", "12 d".
+export function age(seconds: number): string {
+  const value = Math.max(0, Math.round(seconds));
+  if (value < 100) return `${value} s`;
+  if (value < 100 * 60) return `${Math.round(value / 60)} min`;
+  if (value < 48 * 3600) return `${Math.round(value / 3600)} h`;
+  return `${Math.round(value / 86400)} d`;
+}
+
+export function clock(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('T', ' ').slice(0, 19) + ' UTC';
+}
+
+// An amount of a resource: of cpu in thousandths, of memory in MiB.
+export function amount(resource: string, value: number): string {
+  if (isCpu(resource)) return cores(value);
+  if (isMemory(resource)) return bytes(value);
+  return count(value);
+}
+
+export const isCpu = (resource: string): boolean => /(^|[/-])cpu$/.test(resource);
+export const isMemory = (resource: string): boolean => /(^|[/-])memory$/.test(resource);

@@ -1,0 +1,118 @@
+// The search that "/" opens.
+
+import {signal} from '@preact/signals';
+import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {store} from '../feed/api.ts';
+import {search, type Hit} from '../model/search.ts';
+import {go} from '../state/route.ts';
+
+export const searching = signal(false);
+
+export function followKeys(): void {
+  document.addEventListener('keydown', (event) => {
+    const target = event.target as HTMLElement;
+    const types = target.matches('input, textarea, select');
+    if (event.key === '/' && !types && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      searching.value = true;
+    }
+    if (event.key === 'Escape') searching.value = false;
+  });
+}
+
+export function SearchBox() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (searching.value) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [searching.value]);
+  const close = () => {
+    searching.value = false;
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="search"
+      aria-label="Search"
+      onClose={close}
+      onClick={(event) => event.target === dialog.current && close()}
+    >
+      {searching.value && <Search onOpen={close} />}
+    </dialog>
+  );
+}
+
+function Search({onOpen}: {onOpen: () => void}) {
+  const [text, setText] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const hits = useMemo(() => search(store, text), [text]);
+  const open = (link: string) => {
+    onOpen();
+    go(link);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const hit = hits[chosen];
+    if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, hits.length - 1));
+    else if (event.key === 'ArrowUp') setChosen(Math.max(chosen - 1, 0));
+    else if (event.key === 'Enter' && hit) open(hit.link);
+    else return;
+    event.preventDefault();
+  };
+  const change = (next: string) => {
+    setText(next);
+    setChosen(0);
+  };
+  return (
+    <>
+      <input
+        type="text"
+        role="combobox"
+        aria-expanded={hits.length > 0}
+        aria-controls="hits"
+        aria-activedescendant={hits.length > 0 ? `hit-${chosen}` : undefined}
+        autoFocus
+        aria-label="Name of a node, pod, quota, job or reservation"
+        value={text}
+        placeholder="Node, pod, quota, job, reservation …"
+        spellcheck={false}
+        autocomplete="off"
+        onKeyDown={onKey}
+        onInput={(event) => change(event.currentTarget.value)}
+      />
+      <Hits hits={hits} chosen={chosen} onChoose={setChosen} onOpen={open} />
+      <p class="quiet search-note">
+        {text && hits.length === 0
+          ? 'Nothing has this in its name.'
+          : '↑ ↓ choose, Enter opens, Esc closes'}
+      </p>
+    </>
+  );
+}
+
+function Hits(props: {
+  hits: Hit[];
+  chosen: number;
+  onChoose: (index: number) => void;
+  onOpen: (link: string) => void;
+}) {
+  useEffect(() => {
+    document.getElementById(`hit-${props.chosen}`)?.scrollIntoView({block: 'nearest'});
+  }, [props.chosen]);
+  return (
+    <ul id="hits" role="listbox" aria-label="Found objects" hidden={props.hits.length === 0}>
+      {props.hits.map((hit, i) => (
+        <li
+          key={hit.kind + hit.name}
+          id={`hit-${i}`}
+          role="option"
+          aria-selected={i === props.chosen}
+          onMouseMove={() => props.onChoose(i)}
+          onClick={() => props.onOpen(hit.link)}
+        >
+          <span class="hit-kind">{hit.kind}</span>
+          <span class="hit-name">{hit.name}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

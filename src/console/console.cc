@@ -11,6 +11,7 @@
 #include "console/page/page.h"
 #include "console/rows/rows.h"
 #include "kube/client.h"
+#include "net/answering.h"
 #include "net/url.h"
 
 namespace koord::console {
@@ -93,7 +94,9 @@ void Console::addRoutes() {
        {std::pair("GET", "/api/v1/node"), {"GET", "/api/v1/explain"}, {"POST", "/api/v1/simulate"}})
     router_.add(method, path,
                 [this](net::RoutedRequest request, std::shared_ptr<net::Responder> responder) {
-                  tasks_.spawn(answer(std::move(request), std::move(responder)));
+                  const std::string what = request.target.path;
+                  auto handling = answer(std::move(request), responder);
+                  tasks_.spawn(net::runHandler(what, responder, std::move(handling)));
                 });
   router_.add("", "/api/", [](net::RoutedRequest, std::shared_ptr<net::Responder> responder) {
     refuse(*responder, 404, "this path does not exist");

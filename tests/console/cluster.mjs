@@ -48,12 +48,14 @@ export class Cluster {
     this.children = [];
   }
 
-  async start({nodes = 6} = {}) {
+  async start({nodes = 6, shape = ''} = {}) {
     this.port ??= await freePort();
     // prettier-ignore
-    this.up = this.run(['up', '--host-node=off', '--nodes', String(nodes), '--listen',
+    const flags = ['--host-node=off', '--nodes', String(nodes), '--listen',
       `127.0.0.1:${this.port}`, '--kubeconfig', this.kubeconfig, '--data-dir',
-      join(this.folder, 'data'), '--console', '127.0.0.1:0']);
+      join(this.folder, 'data'), '--console', '127.0.0.1:0'];
+    if (shape) flags.push('--node-shape', shape);
+    this.up = this.run(['up', ...flags]);
     this.url = await untilLine(this.up, 'stderr', URL_LINE, 30);
     await untilLine(this.up, 'stdout', /\n/, 60);
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/json.h"
 #include "console/rows/rows.h"
@@ -49,6 +50,15 @@ std::string gangKey(const api::Pod& pod) {
     if (!name) name = api::findIn(meta.labels, key);
   if (!name) name = api::findIn(meta.annotations, model::kAnnotationGangName);
   return name && !name->empty() ? meta.namespace_ + "/" + *name : std::string();
+}
+
+// How many members a gang without a PodGroup requires; 0 if the pod does not say.
+std::int64_t requiredMembers(const api::ObjectMeta& meta) {
+  const auto* text = api::findIn(meta.labels, model::kLabelPodGroupMinAvailable);
+  if (!text) text = api::findIn(meta.annotations, model::kAnnotationGangMinAvailable);
+  std::int64_t number = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
+  return number;
 }
 
 std::string ownerOf(const api::Pod& pod) {
@@ -130,7 +140,7 @@ std::string_view withoutPrefix(std::string_view name) {
 }  // namespace
 
 // namespace, name, node, phase, QoS class, priority class, cpu, memory, GPUs, created, bound,
-// started, ready, quota, gang, owner, reason, CPUs, devices, priority
+// started, ready, quota, gang, owner, reason, CPUs, devices, priority, required members
 Row rowOf(const api::Pod& pod) {
   const auto& meta = pod.metadata;
   const auto priorityClass = model::priorityClassWithDefault(pod);
@@ -163,6 +173,7 @@ Row rowOf(const api::Pod& pod) {
   out.text(cpusOf(pod));
   out.text(devicesOf(pod));
   out.number(pod.spec.priority.value_or(0));
+  out.number(requiredMembers(meta));
   row.columns = std::move(out).finish();
   if (api::isTerminal(pod)) row.figures = {};
   return row;

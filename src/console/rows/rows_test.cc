@@ -32,6 +32,7 @@ TEST(RowsTest, APodHasItsPlaceItsAmountsAndItsWay) {
       "labels": {"quota.scheduling.koordinator.sh/name": "team"},
       "annotations": {
         "gang.scheduling.koordinator.sh/name": "job",
+        "gang.scheduling.koordinator.sh/min-available": "4",
         "scheduling.koordinator.sh/resource-status": "{\"cpuset\":\"0-3\"}",
         "scheduling.koordinator.sh/device-allocated":
           "{\"gpu\":[{\"minor\":1,\"resources\":{\"koordinator.sh/gpu-core\":\"50\"}}]}"},
@@ -46,7 +47,7 @@ TEST(RowsTest, APodHasItsPlaceItsAmountsAndItsWay) {
   EXPECT_EQ(columnsIn(row),
             (json::array{"shop",     "web",       "n1",  "Running", "LS",       "prod",    1500,
                          2048,       50,          start, start + 3, start + 5,  start + 9, "team",
-                         "shop/job", "Job/train", "",    "0-3",     "gpu:1:50", 9500}));
+                         "shop/job", "Job/train", "",    "0-3",     "gpu:1:50", 9500,      4}));
   EXPECT_EQ(row.figures.cpu, 1500);
   EXPECT_FALSE(row.figures.waits);
 }

@@ -43,6 +43,7 @@ export class Pod {
   readonly cpus: string;
   readonly devices: string;
   readonly priority: number;
+  readonly required: number; // members of its gang, if the pod says it
 
   constructor(
     readonly key: string,
@@ -68,6 +69,7 @@ export class Pod {
     this.cpus = text(row[17]);
     this.devices = shared(row[18]);
     this.priority = count(row[19]);
+    this.required = count(row[20]);
   }
 
   get ended(): boolean {

@@ -31,6 +31,7 @@ export function jobOf(key: string, gang: Gang | undefined, pods: Iterable<Pod>):
   const times: number[] = [];
   for (const pod of pods) {
     job.total++;
+    if (!gang) job.minMember = Math.max(job.minMember, pod.required);
     if (job.created === 0 || pod.created < job.created) job.created = pod.created;
     if (pod.bound > 0) times.push(pod.bound);
     if (pod.ended) job.ended++;

@@ -79,13 +79,10 @@ export const queueOf = (store: Store, pod: Pod, now: number): Place =>
 
 // "0/12 nodes are available: 3 Insufficient cpu, 9 node(s) had untolerated taint(s)." as
 // "Insufficient cpu; node(s) had untolerated taint(s)": the same for clusters of any size, so that
-// pods with the same reasons count together.
+// pods with the same reasons count together. Members of a gang quote the reason of one of them.
 export function summaryOf(message: string): string {
-  const first = message.split(/\.(?:\s|$)/)[0] ?? '';
-  const reasons = /nodes are available: (.*)$/s.exec(first);
-  if (!reasons?.[1]) return first || 'not tried yet';
-  return reasons[1]
-    .split(', ')
-    .map((part) => part.replace(/^\d+ /, ''))
-    .join('; ');
+  const reasons = /nodes are available: (.*?)(?:\.(?:\s|"|$)|"|$)/s.exec(message)?.[1];
+  if (!reasons) return message.split(/\.(?:\s|$)/)[0] || 'not tried yet';
+  const parts = reasons.split(', ').map((part) => part.replace(/^\d+ /, ''));
+  return (message.startsWith('GangGroup') ? 'its gang: ' : '') + parts.join('; ');
 }

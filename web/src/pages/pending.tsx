@@ -9,6 +9,7 @@ import {Queues, summaryOf, type Place} from '../model/queue.ts';
 import {param, podLink, setQuery} from '../state/route.ts';
 import {Age, Card, Filter, Heading, Meter} from '../ui/bits.tsx';
 import {NoRows, PartNote} from '../ui/empty.tsx';
+import {orderOf} from '../ui/order.ts';
 import {useSlowly} from '../ui/slowly.ts';
 import {Table, type Column} from '../ui/table.tsx';
 
@@ -85,13 +86,13 @@ export function PendingPage() {
   const revision = useSlowly(['pods'], 1000);
   const reason = param('reason');
   const filter = param('filter').toLowerCase();
-  const {all, queues} = useMemo(
-    () => ({
-      all: [...store.waiting].map((pod): Waiting => ({pod, summary: summaryOf(pod.reason)})),
-      queues: new Queues(store, now.peek()),
-    }),
-    [revision],
-  );
+  const {all, queues} = useMemo(() => {
+    const list = [...store.waiting].map((pod): Waiting => ({pod, summary: summaryOf(pod.reason)}));
+    const made = new Queues(store, now.peek());
+    // Pods that were created in the same second follow each other as in the queue.
+    const places = list.map(({pod}) => made.placeOf(pod).position);
+    return {all: orderOf(places, false).map((index) => list[index]!), queues: made};
+  }, [revision]);
   const shown = useMemo(
     () =>
       all.filter(

@@ -2,7 +2,7 @@
 
 import {useMemo} from 'preact/hooks';
 import {store} from '../feed/api.ts';
-import {complete} from '../feed/connection.ts';
+import {status} from '../feed/connection.ts';
 import {sharesOf, totalsOf, usageHistogram, type Totals, type Use} from '../model/cluster.ts';
 import {bytes, cores, count, percent, plural} from '../model/format.ts';
 import {param, setQuery} from '../state/route.ts';
@@ -21,7 +21,7 @@ export function UsagePage() {
   const revision = useSlowly(['nodes', 'metrics', 'pods'], 1000);
   const totals = useMemo(() => totalsOf(store), [revision]);
   const resource = resourceOf();
-  if (totals.nodes === 0 && complete.value)
+  if (totals.nodes === 0)
     return (
       <>
         <Heading title="Is the cluster used?" />
@@ -44,6 +44,11 @@ export function UsagePage() {
         />
         <RangeChoice />
       </Heading>
+      {(status.value?.notes ?? []).map((note) => (
+        <p key={note} class="note">
+          {note}
+        </p>
+      ))}
       <PartNote table="pods" />
       <Figures totals={totals} resource={resource} />
       <OverTime resource={resource} />

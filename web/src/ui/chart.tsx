@@ -56,6 +56,7 @@ function optionsOf(
       {
         ...axis,
         size: 28,
+        space: 76,
         values: (_plot, ticks) => ticks.map((tick, i) => timeText(tick, ticks[i - 1])),
       },
       {...axis, size: 64, values: (_plot, ticks) => ticks.map(props.format)},

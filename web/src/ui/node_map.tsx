@@ -73,8 +73,7 @@ export function layoutOf(places: Place[], width: number): Layout {
 }
 
 // A scale of one hue from light to dark, the same for all kinds of colour blindness.
-function fillOf(share: number | null, scale: string[]): string {
-  if (share === null) return colour('unknown');
+function fillOf(share: number, scale: string[]): string {
   return scale[Math.max(0, Math.min(scale.length - 1, Math.floor(share * scale.length)))] ?? '';
 }
 
@@ -96,8 +95,16 @@ function draw(
   for (const label of layout.labels) context.fillText(label.text, label.x, label.y, label.width);
   const alarm = colour('alarm');
   for (const {x, y, node} of layout.tiles) {
-    context.fillStyle = fillOf(shareOf(node), scale);
-    context.fillRect(x, y, layout.size, layout.size);
+    const share = shareOf(node);
+    if (share === null) {
+      // Only an outline, which no colour of the scale has.
+      context.strokeStyle = colour('capacity');
+      context.lineWidth = 1;
+      context.strokeRect(x + 0.5, y + 0.5, layout.size - 1, layout.size - 1);
+    } else {
+      context.fillStyle = fillOf(share, scale);
+      context.fillRect(x, y, layout.size, layout.size);
+    }
     if (node.ready && !node.cordoned) continue;
     // A mark that does not depend on colour: a cross if not ready, a bar if cordoned.
     context.strokeStyle = node.ready ? colour('text') : alarm;

@@ -105,6 +105,7 @@ json::value History::read(const Series<T>& series, const std::vector<std::string
 Result<json::value> History::query(std::string_view series, std::int64_t seconds,
                                    std::size_t points) const {
   points = std::max<std::size_t>(points, 1);
+  seconds = std::clamp<std::int64_t>(seconds, 0, kSamples * (kPeriod / std::chrono::seconds(1)));
   if (series == "cluster") return read(cluster_, clusterColumns(), seconds, points);
   if (series.starts_with("node/")) {
     if (const auto* found = seriesIn(nodes_, series.substr(5)))

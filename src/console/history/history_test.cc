@@ -56,6 +56,12 @@ TEST(HistoryTest, NodesHaveSharesAndGapsWhereNothingWasMeasured) {
   EXPECT_TRUE(columnOf(*answer, "batchUsed")[0].is_null());
   EXPECT_EQ(history.query("node/n2", 3600, 100).error().code, ErrorCode::NotFound);
   EXPECT_EQ(history.query("secrets", 3600, 100).error().code, ErrorCode::NotFound);
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  for (const auto seconds : {kLargest, -kLargest - 1}) {
+    const auto extreme = history.query("cluster", seconds, 0);
+    ASSERT_TRUE(extreme);
+    EXPECT_EQ(find(*extreme, "times")->get_array().size(), 1u);
+  }
 }
 
 TEST(HistoryTest, ADayOfAThousandNodesAndFiftyQuotasFitsIn32MiB) {

@@ -84,12 +84,13 @@ export function DeviceMap({devices, pods, zones}: {devices: Device[]; pods: Pod[
 }
 
 function ZoneBars({zone}: {zone: Zone}) {
+  const offered = zone.resources.filter(({allocatable}) => allocatable > 0).slice(0, 6);
   return (
     <div class="zone">
       <h3>{zone.name}</h3>
-      {zone.resources.slice(0, 6).map(({name, allocatable, available}) => (
+      {offered.map(({name, allocatable, available}) => (
         <div key={name} class="zone-bar">
-          <span>{name}</span>
+          <span title={name}>{name.slice(name.indexOf('/') + 1)}</span>
           <Meter
             whole={allocatable}
             parts={[

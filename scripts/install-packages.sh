@@ -9,7 +9,7 @@ packages=(
   # libraries
   libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libcurl4-openssl-dev libssl-dev
   libsqlite3-dev libarchive-dev libyaml-cpp-dev libfmt-dev libspdlog-dev libcli11-dev
-  prometheus-cpp-dev libre2-dev libabsl-dev libncurses-dev libmnl-dev libnftnl-dev libnftables1
+  prometheus-cpp-dev libre2-dev libabsl-dev libncurses-dev libmnl-dev libnftables1
   libgrpc++-dev libnghttp2-dev zlib1g-dev libzstd-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libjemalloc-dev
   # tests
   libgtest-dev libgmock-dev python3 nghttp2-server clang-format-19 zstd zsh fish tmux

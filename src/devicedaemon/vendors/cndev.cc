@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shared_library.h"
 #include "devicedaemon/vendors/library.h"
 #include "devicedaemon/vendors/reading.h"
 #include "model/well_known.h"
@@ -56,7 +57,7 @@ Result<Found> deviceAt(const Functions& call, int index) {
 }  // namespace
 
 Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
-  auto opened = Library::open(library);
+  auto opened = SharedLibrary::open(library);
   if (!opened) return fail(std::move(opened.error()));
   Functions call{};
   opened->need(call.init, "cndevInit")
@@ -68,6 +69,7 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
       .need(call.health, "cndevGetCardHealthState")
       .need(call.name, "cndevGetCardNameStringByDevId");
   if (auto complete = opened->complete(); !complete) return fail(std::move(complete.error()));
+  opened->keepOpen();
   if (const int code = call.init(0)) return failed("cndevInit", code);
   Padded<CardCount> count;
   if (const int code = call.count(&count.value)) return failed("cndevGetDeviceCount", code);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shared_library.h"
 #include "devicedaemon/vendors/huawei.h"
 #include "devicedaemon/vendors/library.h"
 
@@ -90,7 +91,7 @@ void takeCard(const Functions& call, int card, Answers& answers) {
 }  // namespace
 
 Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
-  auto opened = Library::open(library);
+  auto opened = SharedLibrary::open(library);
   if (!opened) return fail(std::move(opened.error()));
   Functions call{};
   opened->need(call.init, "dcmi_init")
@@ -101,11 +102,12 @@ Result<std::vector<Found>> devices(const std::vector<std::string>& library) {
       .need(call.logicId, "dcmi_get_device_logic_id")
       .need(call.physicalId, "dcmi_get_device_phyid_from_logicid")
       .need(call.health, "dcmi_get_device_health")
-      .require(call.pcie, "dcmi_get_device_pcie_info_v2")
-      .require(call.hbm, "dcmi_get_device_hbm_info")
-      .require(call.ddr, "dcmi_get_device_memory_info_v3")
-      .require(call.cpus, "dcmi_get_device_cpu_num_config");
+      .find(call.pcie, "dcmi_get_device_pcie_info_v2")
+      .find(call.hbm, "dcmi_get_device_hbm_info")
+      .find(call.ddr, "dcmi_get_device_memory_info_v3")
+      .find(call.cpus, "dcmi_get_device_cpu_num_config");
   if (auto complete = opened->complete(); !complete) return fail(std::move(complete.error()));
+  opened->keepOpen();
   if (const int code = call.init())
     return fail(ErrorCode::Internal, fmt::format("libdcmi.so: dcmi_init: error {}", code));
   int count = 0;

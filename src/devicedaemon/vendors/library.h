@@ -1,9 +1,8 @@
 #pragma once
 
-// A vendor's shared library, opened in a child process (Runner::runIsolated). It is open until the
-// process ends. Its log goes to the same place as this process's log.
-
-#include <dlfcn.h>
+// What the readers of vendors' shared libraries (base/shared_library.h) have in common. They run in
+// a child process (Runner::runIsolated) and keep the library open until it ends. A library's log
+// goes to the same place as this process's log.
 
 #include <array>
 #include <cstddef>
@@ -16,44 +15,6 @@
 #include "devicedaemon/found.h"
 
 namespace koord::devicedaemon {
-
-class Library {
- public:
-  // Opens the first library that can be opened. NotFound if none can.
-  static Result<Library> open(const std::vector<std::string>& paths) {
-    std::string why = "no library has a name";
-    for (const auto& path : paths) {
-      if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
-        return Library(handle, path);
-      if (const char* said = ::dlerror(); said && &path == &paths.front()) why = said;
-    }
-    return fail(ErrorCode::NotFound, why);
-  }
-
-  // Sets a required function; the first missing one fails complete().
-  template <class Fn>
-  Library& need(Fn*& function, const char* name) {
-    function = reinterpret_cast<Fn*>(::dlsym(handle_, name));
-    if (!function && missing_.empty()) missing_ = name;
-    return *this;
-  }
-  // Sets an optional function; nullptr in older versions without it.
-  template <class Fn>
-  Library& require(Fn*& function, const char* name) {
-    function = reinterpret_cast<Fn*>(::dlsym(handle_, name));
-    return *this;
-  }
-  Result<> complete() const {
-    if (missing_.empty()) return {};
-    return fail(ErrorCode::Internal, path_ + " has no " + missing_);
-  }
-
- private:
-  Library(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
-
-  void* handle_;
-  std::string path_, missing_;
-};
 
 // Collects the devices that answered. Fails only if none did.
 class Answers {

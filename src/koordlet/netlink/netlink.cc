@@ -1,16 +1,14 @@
 #include "koordlet/netlink/netlink.h"
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <libmnl/libmnl.h>
-#include <libnftnl/batch.h>
-#include <libnftnl/common.h>
-#include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 
@@ -24,10 +22,8 @@
 namespace koord::koordlet::netlink {
 namespace {
 
-constexpr std::size_t kMaxOfMessage = 4096;
+constexpr std::size_t kMaxOfAttribute = std::numeric_limits<std::uint16_t>::max();
 constexpr std::size_t kMaxOfAnswer = 32 * 1024;  // as much as the kernel writes at once
-// Pages of a batch. A message may contain an attribute of 64 KiB.
-constexpr std::uint32_t kBatchPage = 128 * 1024, kMaxOfBatchMessage = 80 * 1024;
 constexpr timeval kPatience{2, 0};
 constexpr int kDumpAttempts = 10;
 
@@ -60,10 +56,18 @@ std::optional<Error> errorOfDump(const nlmsghdr* done) {
   return errnoError("list objects", -*error);
 }
 
+// Begins (NFNL_MSG_BATCH_BEGIN) or ends a transaction of nf_tables.
+Message boundary(std::uint16_t type) {
+  nfgenmsg header{};
+  header.version = NFNETLINK_V0;
+  header.res_id = htons(NFNL_SUBSYS_NFTABLES);
+  return {type, 0, header};
+}
+
 }  // namespace
 
 Message::Message(std::uint16_t type, std::uint16_t flags, std::string_view header)
-    : bytes_(kMaxOfMessage) {
+    : bytes_(MNL_NLMSG_HDRLEN + MNL_ALIGN(header.size())) {
   nlmsghdr* const start = mnl_nlmsg_put_header(bytes_.data());
   start->nlmsg_type = type;
   start->nlmsg_flags = static_cast<std::uint16_t>(flags | NLM_F_REQUEST);
@@ -71,51 +75,26 @@ Message::Message(std::uint16_t type, std::uint16_t flags, std::string_view heade
 }
 
 std::size_t Message::begin(std::uint16_t attribute) {
-  const std::size_t at = header()->nlmsg_len;
-  fits_ = mnl_attr_nest_start_check(header(), bytes_.size(), attribute) != nullptr && fits_;
+  const std::size_t at = bytes_.size();
+  bytes_.resize(at + MNL_ATTR_HDRLEN);
+  mnl_attr_nest_start(header(), attribute);
   return at;
 }
 
 void Message::end(std::size_t at) {
-  if (fits_) mnl_attr_nest_end(header(), reinterpret_cast<nlattr*>(bytes_.data() + at));
+  mnl_attr_nest_end(header(), reinterpret_cast<nlattr*>(bytes_.data() + at));
+  fits_ = fits_ && bytes_.size() - at <= kMaxOfAttribute;
 }
 
 void Message::add(std::uint16_t attribute, std::string_view bytes) {
-  fits_ =
-      mnl_attr_put_check(header(), bytes_.size(), attribute, bytes.size(), bytes.data()) && fits_;
+  const std::size_t size = MNL_ATTR_HDRLEN + MNL_ALIGN(bytes.size());
+  bytes_.resize(bytes_.size() + size);
+  mnl_attr_put(header(), attribute, bytes.size(), bytes.data());
+  fits_ = fits_ && size <= kMaxOfAttribute;
 }
 
 void Message::addText(std::uint16_t attribute, const std::string& text) {
   add(attribute, {text.c_str(), text.size() + 1});
-}
-
-Batch::Batch(std::uint32_t sequence)
-    : batch_(nftnl_batch_alloc(kBatchPage, kMaxOfBatchMessage)), sequence_(sequence) {
-  nftnl_batch_begin(static_cast<char*>(nftnl_batch_buffer(batch_.get())), sequence_);
-  nftnl_batch_update(batch_.get());
-}
-
-char* Batch::end() const {
-  return static_cast<char*>(nftnl_batch_buffer(batch_.get()));
-}
-
-void Batch::add(std::uint16_t type, std::uint16_t flags,
-                const std::function<void(nlmsghdr*)>& build) {
-  build(nftnl_nlmsg_build_hdr(end(), type, NFPROTO_INET,
-                              static_cast<std::uint16_t>(flags | NLM_F_ACK), ++sequence_));
-  nftnl_batch_update(batch_.get());
-}
-
-std::vector<iovec> Batch::finish() {
-  nftnl_batch_end(end(), ++sequence_);
-  nftnl_batch_update(batch_.get());
-  std::vector<iovec> parts(static_cast<std::size_t>(nftnl_batch_iovec_len(batch_.get())));
-  nftnl_batch_iovec(batch_.get(), parts.data(), static_cast<std::uint32_t>(parts.size()));
-  return parts;
-}
-
-void Batch::Free::operator()(nftnl_batch* batch) const {
-  nftnl_batch_free(batch);
 }
 
 std::optional<std::string_view> attributeIn(std::string_view payload, std::size_t skip,
@@ -158,31 +137,20 @@ std::uint32_t Socket::port() const {
   return mnl_socket_get_portid(socket_.get());
 }
 
-Result<> Socket::send(Message& message, std::uint16_t flags) {
-  if (!message.fits_) return fail(ErrorCode::Invalid, "a netlink message is too long");
+Result<std::string_view> Socket::finish(Message& message, std::uint16_t flags) {
+  if (!message.fits_)
+    return fail(ErrorCode::Invalid, "an attribute of a netlink message is too long");
   nlmsghdr* const header = message.header();
   header->nlmsg_flags = static_cast<std::uint16_t>(header->nlmsg_flags | flags);
   header->nlmsg_seq = ++sequence_;
-  if (mnl_socket_sendto(socket_.get(), header, header->nlmsg_len) < 0)
-    return fail(errnoError("send to netlink", errno));
-  return {};
+  return std::string_view(message.bytes_.data(), header->nlmsg_len);
 }
 
-Result<> Socket::send(std::vector<iovec> parts) {
-  const int fd = mnl_socket_get_fd(socket_.get());
-  std::size_t size = 0;
-  for (const auto& part : parts) size += part.iov_len;
-  // The kernel takes a transaction in one piece, which must fit into the send buffer.
-  const int room = static_cast<int>(std::min<std::size_t>(size, std::numeric_limits<int>::max()));
-  ::setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  msghdr message{};
-  message.msg_name = &kernel;
-  message.msg_namelen = sizeof kernel;
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
-  if (::sendmsg(fd, &message, 0) < 0) return fail(errnoError("send to netlink", errno));
+Result<> Socket::send(Message& message, std::uint16_t flags) {
+  const auto bytes = finish(message, flags);
+  if (!bytes) return fail(bytes.error());
+  if (mnl_socket_sendto(socket_.get(), bytes->data(), bytes->size()) < 0)
+    return fail(errnoError("send to netlink", errno));
   return {};
 }
 
@@ -251,15 +219,25 @@ Result<std::vector<std::string>> Socket::dump(Message message) {
               fmt::format("the list changed during each of {} attempts to read it", kDumpAttempts));
 }
 
-Result<> Socket::transaction(const std::function<void(Batch&)>& fill) {
+// The kernel takes a transaction in one piece, which must fit into the send buffer.
+Result<> Socket::transaction(std::vector<Message> messages) {
+  if (messages.empty()) return {};
   const std::uint32_t first = sequence_ + 1;
-  Batch batch(first);
-  fill(batch);
-  const std::uint32_t last = batch.sequence_;
-  auto parts = batch.finish();
-  sequence_ = batch.sequence_;
-  if (last == first) return {};  // no messages
-  if (auto sent = send(std::move(parts)); !sent) return sent;
+  const auto last = static_cast<std::uint32_t>(first + messages.size());
+  messages.insert(messages.begin(), boundary(NFNL_MSG_BATCH_BEGIN));
+  messages.push_back(boundary(NFNL_MSG_BATCH_END));
+  std::string all;
+  for (auto& message : messages) {
+    const bool isBoundary = &message == &messages.front() || &message == &messages.back();
+    const auto bytes = finish(message, isBoundary ? 0 : NLM_F_ACK);
+    if (!bytes) return fail(bytes.error());
+    all.append(*bytes);
+  }
+  const int size =
+      static_cast<int>(std::min<std::size_t>(all.size(), std::numeric_limits<int>::max()));
+  ::setsockopt(mnl_socket_get_fd(socket_.get()), SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
+  if (mnl_socket_sendto(socket_.get(), all.data(), all.size()) < 0)
+    return fail(errnoError("send to netlink", errno));
   auto reply = receive(first, last);
   if (!reply) return fail(std::move(reply.error()));
   return {};

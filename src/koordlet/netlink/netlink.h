@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,15 +17,13 @@
 
 #include "base/result.h"
 
-struct iovec;
 struct mnl_socket;
-struct nftnl_batch;
 struct nlmsghdr;
 
 namespace koord::koordlet::netlink {
 
 // A request: a netlink header, the fixed header of the family (such as tcmsg), then attributes,
-// which may be nested. Sending a message of more than 4 KiB fails.
+// which may be nested. Sending a message with an attribute of 64 KiB or more fails.
 class Message {
  public:
   template <class Header>
@@ -36,6 +33,7 @@ class Message {
 
   void add(std::uint16_t attribute, std::string_view bytes);
   void addText(std::uint16_t attribute, const std::string& text);  // with a terminating zero
+  // Numbers in the host's byte order.
   void add32(std::uint16_t attribute, std::uint32_t value) { add(attribute, bytesOf(value)); }
   void add64(std::uint16_t attribute, std::uint64_t value) { add(attribute, bytesOf(value)); }
   template <class T>
@@ -64,27 +62,6 @@ class Message {
   bool fits_ = true;
 };
 
-// The messages of an nf_tables transaction.
-class Batch {
- public:
-  // `build` adds the attributes, as libnftnl's *_nlmsg_build_payload functions do. `type` is
-  // NFT_MSG_NEWTABLE and the like; the family is that of tables for IPv4 and IPv6 ("inet").
-  void add(std::uint16_t type, std::uint16_t flags, const std::function<void(nlmsghdr*)>& build);
-
- private:
-  friend class Socket;
-  explicit Batch(std::uint32_t sequence);
-  // Ends the transaction. Returns its messages in parts.
-  std::vector<iovec> finish();
-  char* end() const;  // where the next message goes
-
-  struct Free {
-    void operator()(nftnl_batch* batch) const;
-  };
-  std::unique_ptr<nftnl_batch, Free> batch_;
-  std::uint32_t sequence_;  // of the last message
-};
-
 // The value of an attribute among those that follow a header of `skip` bytes; nullopt if absent.
 std::optional<std::string_view> attributeIn(std::string_view payload, std::size_t skip,
                                             std::uint16_t attribute);
@@ -110,8 +87,8 @@ class Socket {
   // All objects of the kind that the message requests, each as the bytes after its netlink header.
   // If the list changes while the kernel writes it, it is read again.
   Result<std::vector<std::string>> dump(Message message);
-  // Sends the nf_tables messages that fill() adds. Either all of them take effect, or none.
-  Result<> transaction(const std::function<void(Batch&)>& fill);
+  // Sends messages about nf_tables. Either all of them take effect, or none.
+  Result<> transaction(std::vector<Message> messages);
 
   // The netlink port id of this socket, to which the kernel sends its answers.
   std::uint32_t port() const;
@@ -125,8 +102,10 @@ class Socket {
     bool interrupted = false;  // the list changed while it was read
   };
   explicit Socket(mnl_socket* socket) : socket_(socket) {}
+  // Gives the message the next sequence number and returns its bytes. Fails with Invalid if an
+  // attribute is too long.
+  Result<std::string_view> finish(Message& message, std::uint16_t flags);
   Result<> send(Message& message, std::uint16_t flags);
-  Result<> send(std::vector<iovec> parts);
   // Reads the answers to the messages `first` to `last`, until the kernel acknowledges the last
   // message or refuses one.
   Result<Reply> receive(std::uint32_t first, std::uint32_t last);

@@ -150,16 +150,19 @@ TEST(NetlinkSocket, ROOT_AnAnswerThatIsCutOffIsAnError) {
   });
 }
 
-TEST(NetlinkSocket, ROOT_AMessageThatIsTooLongIsNotSent) {
+TEST(NetlinkSocket, ROOT_AMessageWithAnAttributeThatIsTooLongIsNotSent) {
   inEmptyNetwork([] {
     auto socket = *Socket::open(NETLINK_ROUTE);
-    Message message(RTM_NEWLINK, NLM_F_CREATE, ifinfomsg{});
-    message.nest(IFLA_LINKINFO, [&] {
-      message.addText(IFLA_INFO_KIND, std::string(3000, 'a'));
-      message.nest(IFLA_INFO_DATA, [&] { message.add(1, std::string(3000, 'b')); });
-      message.add32(2, 3);
+    Message nested(RTM_NEWLINK, NLM_F_CREATE, ifinfomsg{});
+    nested.nest(IFLA_LINKINFO, [&] {
+      nested.addText(IFLA_INFO_KIND, std::string(40'000, 'a'));
+      nested.nest(IFLA_INFO_DATA, [&] { nested.add(1, std::string(40'000, 'b')); });
+      nested.add32(2, 3);
     });
-    EXPECT_EQ(socket.request(std::move(message)).error().code, ErrorCode::Invalid);
+    EXPECT_EQ(socket.request(std::move(nested)).error().code, ErrorCode::Invalid);
+    Message flat(RTM_NEWLINK, NLM_F_CREATE, ifinfomsg{});
+    flat.add(IFLA_IFNAME, std::string(65'532, 'a'));
+    EXPECT_EQ(socket.request(std::move(flat)).error().code, ErrorCode::Invalid);
     EXPECT_EQ(indexesIn(socket.dump(allLinks())), std::vector{1});
   });
 }
@@ -168,12 +171,13 @@ TEST(NetlinkSocket, ROOT_ATransactionThatIsRefusedCostsTheNextOneNothing) {
   inEmptyNetwork([] {
     auto socket = *Socket::open(NETLINK_NETFILTER);
     // Without attributes: each of them is refused.
-    const auto refused = socket.transaction([](Batch& batch) {
-      for (int i = 0; i < 3; ++i) batch.add(NFT_MSG_NEWTABLE, NLM_F_CREATE, [](nlmsghdr*) {});
-    });
+    const auto nothing = [] {
+      return Message(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE, NLM_F_CREATE, nfgenmsg{});
+    };
+    const auto refused = socket.transaction({nothing(), nothing(), nothing()});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::Io);
-    EXPECT_TRUE(socket.transaction([](Batch&) {}));
+    EXPECT_TRUE(socket.transaction({}));
     const auto tables = socket.dump(
         Message(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE, 0, std::array<char, 4>{}));
     ASSERT_TRUE(tables) << tables.error().message;

@@ -1,6 +1,5 @@
 #include "koordlet/system/nvml.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -59,72 +58,54 @@ struct Nvml::Functions {
   Return (*registerEvents)(Device, unsigned long long, nvml::EventSetHandle*);
   Return (*eventSetWait)(nvml::EventSetHandle*, nvml::EventData*, unsigned);
 
-  // Returns the name of a missing required function; "" if there is none.
-  std::string load(void* library);
+  // Fails if a function that every driver has is missing.
+  Result<> load(SharedLibrary& library);
 };
 
-std::string Nvml::Functions::load(void* library) {
-  std::string missing;
-  const auto find = [&]<class Fn>(Fn*& function, const char* name) {
-    function = reinterpret_cast<Fn*>(::dlsym(library, name));
-    return function != nullptr;
-  };
-  const auto need = [&](auto& function, const char* name) {
-    if (!find(function, name) && missing.empty()) missing = name;
-  };
-  need(init, "nvmlInit_v2");
-  need(shutdown, "nvmlShutdown");
-  need(errorString, "nvmlErrorString");
-  need(driverVersion, "nvmlSystemGetDriverVersion");
-  need(count, "nvmlDeviceGetCount_v2");
-  need(byIndex, "nvmlDeviceGetHandleByIndex_v2");
-  need(uuid, "nvmlDeviceGetUUID");
-  need(name, "nvmlDeviceGetName");
-  need(minor, "nvmlDeviceGetMinorNumber");
-  need(pci, "nvmlDeviceGetPciInfo_v3");
-  need(memory, "nvmlDeviceGetMemoryInfo");
-  find(utilization, "nvmlDeviceGetUtilizationRates");
-  if (!find(processes, "nvmlDeviceGetComputeRunningProcesses_v3"))
-    find(processes, "nvmlDeviceGetComputeRunningProcesses_v2");
-  find(samples, "nvmlDeviceGetProcessUtilization");
-  find(retiredPagesPending, "nvmlDeviceGetRetiredPagesPendingStatus");
-  find(remappedRows, "nvmlDeviceGetRemappedRows");
-  find(eventSetCreate, "nvmlEventSetCreate");
-  find(eventSetFree, "nvmlEventSetFree");
-  find(registerEvents, "nvmlDeviceRegisterEvents");
-  find(eventSetWait, "nvmlEventSetWait_v2");
-  return missing;
+Result<> Nvml::Functions::load(SharedLibrary& library) {
+  library.need(init, "nvmlInit_v2")
+      .need(shutdown, "nvmlShutdown")
+      .need(errorString, "nvmlErrorString")
+      .need(driverVersion, "nvmlSystemGetDriverVersion")
+      .need(count, "nvmlDeviceGetCount_v2")
+      .need(byIndex, "nvmlDeviceGetHandleByIndex_v2")
+      .need(uuid, "nvmlDeviceGetUUID")
+      .need(name, "nvmlDeviceGetName")
+      .need(minor, "nvmlDeviceGetMinorNumber")
+      .need(pci, "nvmlDeviceGetPciInfo_v3")
+      .need(memory, "nvmlDeviceGetMemoryInfo")
+      .find(utilization, "nvmlDeviceGetUtilizationRates")
+      .find(processes, "nvmlDeviceGetComputeRunningProcesses_v3")
+      .find(samples, "nvmlDeviceGetProcessUtilization")
+      .find(retiredPagesPending, "nvmlDeviceGetRetiredPagesPendingStatus")
+      .find(remappedRows, "nvmlDeviceGetRemappedRows")
+      .find(eventSetCreate, "nvmlEventSetCreate")
+      .find(eventSetFree, "nvmlEventSetFree")
+      .find(registerEvents, "nvmlDeviceRegisterEvents")
+      .find(eventSetWait, "nvmlEventSetWait_v2");
+  if (!processes) library.find(processes, "nvmlDeviceGetComputeRunningProcesses_v2");
+  return library.complete();
 }
 
-Nvml::Nvml(void* library, std::unique_ptr<Functions> functions)
-    : library_(library), call_(std::move(functions)) {}
+Nvml::Nvml(SharedLibrary library, std::unique_ptr<Functions> functions)
+    : library_(std::move(library)), call_(std::move(functions)) {}
 
 Nvml::~Nvml() {
   if (events_) call_->eventSetFree(events_);
   call_->shutdown();
-  ::dlclose(library_);
 }
 
-Result<std::unique_ptr<Nvml>> Nvml::open(const std::string& library) {
-  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* why = ::dlerror();
-    return fail(ErrorCode::NotFound,
-                fmt::format("GPUs are not measured: {}", why ? why : library.c_str()));
-  }
+Result<std::unique_ptr<Nvml>> Nvml::open(const std::string& name) {
+  auto library = SharedLibrary::open({name});
+  if (!library) return fail(std::move(library.error()).within("GPUs are not measured"));
   auto functions = std::make_unique<Functions>();
-  if (const auto missing = functions->load(handle); !missing.empty()) {
-    ::dlclose(handle);
-    return fail(ErrorCode::NotFound,
-                fmt::format("GPUs are not measured: {} has no {}; the driver is too old", library,
-                            missing));
-  }
-  if (const Return code = functions->init(); code != nvml::kSuccess) {
-    std::string why = functions->errorString(code);
-    ::dlclose(handle);
-    return fail(codeOf(code), fmt::format("GPUs are not measured: nvmlInit: {}", why));
-  }
-  return std::unique_ptr<Nvml>(new Nvml(handle, std::move(functions)));
+  if (const auto loaded = functions->load(*library); !loaded)
+    return fail(ErrorCode::NotFound, fmt::format("GPUs are not measured: {}; the driver is too old",
+                                                 loaded.error().message));
+  if (const Return code = functions->init(); code != nvml::kSuccess)
+    return fail(codeOf(code),
+                fmt::format("GPUs are not measured: nvmlInit: {}", functions->errorString(code)));
+  return std::unique_ptr<Nvml>(new Nvml(*std::move(library), std::move(functions)));
 }
 
 std::unexpected<Error> Nvml::failed(std::string_view what, Return code) const {

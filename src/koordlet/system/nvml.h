@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/shared_library.h"
 #include "koordlet/system/nvml_abi.h"
 
 namespace koord::koordlet {
@@ -62,10 +63,10 @@ class Nvml {
 
  private:
   struct Functions;
-  Nvml(void* library, std::unique_ptr<Functions> functions);
+  Nvml(SharedLibrary library, std::unique_ptr<Functions> functions);
   std::unexpected<Error> failed(std::string_view what, nvml::Return code) const;
 
-  void* library_;
+  SharedLibrary library_;
   std::unique_ptr<Functions> call_;
   nvml::EventSetHandle* events_ = nullptr;
 };

@@ -1,6 +1,5 @@
 #include "cluster/services/proxy/nft_table.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/shared_library.h"
 
 namespace koord::cluster::services {
 
@@ -47,7 +47,7 @@ std::string trimmed(const char* text) {
 
 // As in the manual page libnftables(3).
 struct NftTable::Library {
-  void* handle = nullptr;
+  SharedLibrary library;
   void* context = nullptr;
   void* (*make)(std::uint32_t flags) = nullptr;
   void (*destroy)(void* context) = nullptr;
@@ -57,21 +57,17 @@ struct NftTable::Library {
   const char* (*errors)(void* context) = nullptr;
   int (*run)(void* context, const char* commands) = nullptr;
 
+  explicit Library(SharedLibrary opened) : library(std::move(opened)) {
+    library.need(make, "nft_ctx_new")
+        .need(destroy, "nft_ctx_free")
+        .need(keepOutput, "nft_ctx_buffer_output")
+        .need(keepErrors, "nft_ctx_buffer_error")
+        .need(output, "nft_ctx_get_output_buffer")
+        .need(errors, "nft_ctx_get_error_buffer")
+        .need(run, "nft_run_cmd_from_buffer");
+  }
   ~Library() {
     if (context) destroy(context);
-    if (handle) ::dlclose(handle);
-  }
-
-  template <class Function>
-  bool find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(::dlsym(handle, name));
-    return function != nullptr;
-  }
-  bool load() {
-    return find(make, "nft_ctx_new") && find(destroy, "nft_ctx_free") &&
-           find(keepOutput, "nft_ctx_buffer_output") && find(keepErrors, "nft_ctx_buffer_error") &&
-           find(output, "nft_ctx_get_output_buffer") && find(errors, "nft_ctx_get_error_buffer") &&
-           find(run, "nft_run_cmd_from_buffer");
   }
 };
 
@@ -79,14 +75,13 @@ NftTable::NftTable(std::unique_ptr<Library> library) : library_(std::move(librar
 NftTable::~NftTable() = default;
 
 Result<std::unique_ptr<NftTable>> NftTable::open() {
-  auto library = std::make_unique<Library>();
-  library->handle = ::dlopen("libnftables.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library->handle || !library->load()) {
-    const char* why = ::dlerror();
+  auto opened = SharedLibrary::open({"libnftables.so.1"});
+  if (!opened)
     return fail(ErrorCode::NotFound,
-                fmt::format("{}; install the package libnftables1 (or nftables)",
-                            why ? why : "libnftables.so.1 lacks a function"));
-  }
+                opened.error().message + "; install the package libnftables1 (or nftables)");
+  auto library = std::make_unique<Library>(*std::move(opened));
+  if (auto complete = library->library.complete(); !complete)
+    return fail(std::move(complete.error()));
   // libnftables ends the process when it cannot open its socket.
   const Fd trial(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
   if (!trial) return fail(errnoError("nftables: open a netlink socket", errno));

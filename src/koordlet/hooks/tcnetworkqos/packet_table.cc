@@ -1,18 +1,15 @@
 #include "koordlet/hooks/tcnetworkqos/packet_table.h"
 
 #include <arpa/inet.h>
-#include <libnftnl/chain.h>
-#include <libnftnl/expr.h>
-#include <libnftnl/rule.h>
-#include <libnftnl/set.h>
-#include <libnftnl/table.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 
-#include <memory>
+#include <algorithm>
+#include <initializer_list>
 #include <set>
+#include <span>
 
 // The table, as nft(8) shows it:
 //
@@ -36,13 +33,17 @@
 // of the cgroup, on cgroup version 2 by the pod's cgroup itself, with a map for each depth at which
 // pods are. The latter is done in the output hook: later, the kernel does not know the socket.
 //
+// The attributes of the messages are those of <linux/netfilter/nf_tables.h>, where numbers have the
+// network's byte order.
+//
 // If a packet's address is in no map, the packet keeps its priority, so it falls into the qdisc's
 // default class. Priority "mangle" is before masquerading, so the address is the pod's own.
 
 namespace koord::koordlet::packettable {
 namespace {
 
-using netlink::Batch;
+using netlink::Message;
+using Messages = std::vector<Message>;
 
 constexpr const char* kTable = "koordlet_network_qos";
 struct Chain {
@@ -55,6 +56,8 @@ constexpr Chain kOutput{"output", NF_INET_LOCAL_OUT};
 constexpr std::uint32_t kIpv4Type = 7, kIpv6Type = 8, kClassIdType = 23, kCgroupType = 46;
 constexpr std::uint32_t kMap4 = 1, kMap6 = 2, kCgroupMaps = 10;
 constexpr std::int32_t kManglePriority = -150;
+// Elements of a message. Each has at most 40 bytes, and all are in one attribute of 64 KiB.
+constexpr std::size_t kMaxOfElements = 1000;
 
 // A map from keys to classes.
 struct ClassMap {
@@ -72,38 +75,44 @@ const Family kFamilies[] = {
     {AF_INET6, NFPROTO_IPV6, {"class6", kMap6, kIpv6Type, 16}, 8},
 };
 
-template <auto kFree>
-struct Free {
-  void operator()(auto* object) const { kFree(object); }
-};
-using TablePtr = std::unique_ptr<nftnl_table, Free<nftnl_table_free>>;
-using ChainPtr = std::unique_ptr<nftnl_chain, Free<nftnl_chain_free>>;
-using SetPtr = std::unique_ptr<nftnl_set, Free<nftnl_set_free>>;
-using ElementsPtr = std::unique_ptr<nftnl_set_elems_iter, Free<nftnl_set_elems_iter_destroy>>;
-using RulePtr = std::unique_ptr<nftnl_rule, Free<nftnl_rule_free>>;
-
-void addTable(Batch& batch, std::uint16_t type, std::uint16_t flags) {
-  const TablePtr table(nftnl_table_alloc());
-  nftnl_table_set_str(table.get(), NFTNL_TABLE_NAME, kTable);
-  batch.add(type, flags, [&](nlmsghdr* m) { nftnl_table_nlmsg_build_payload(m, table.get()); });
+// A message about tables for IPv4 and IPv6.
+Message messageOf(nf_tables_msg_types type, std::uint16_t flags) {
+  nfgenmsg header{};
+  header.nfgen_family = NFPROTO_INET;
+  header.version = NFNETLINK_V0;
+  return {static_cast<std::uint16_t>(NFNL_SUBSYS_NFTABLES << 8 | type), flags, header};
 }
 
-// Creates the table first, so that the removal does not fail if the table is absent.
-void addRemoval(Batch& batch) {
-  addTable(batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
-  addTable(batch, NFT_MSG_DELTABLE, 0);
+void addNumber(Message& message, std::uint16_t attribute, std::uint32_t value) {
+  message.add32(attribute, htonl(value));
 }
 
-void addChain(Batch& batch, const Chain& wanted) {
-  const ChainPtr chain(nftnl_chain_alloc());
-  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TABLE, kTable);
-  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_NAME, wanted.name);
-  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TYPE, "filter");
-  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_HOOKNUM, wanted.hook);
-  nftnl_chain_set_s32(chain.get(), NFTNL_CHAIN_PRIO, kManglePriority);
-  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_POLICY, NF_ACCEPT);
-  batch.add(NFT_MSG_NEWCHAIN, NLM_F_CREATE,
-            [&](nlmsghdr* m) { nftnl_chain_nlmsg_build_payload(m, chain.get()); });
+// A value of packets: its bytes are those in a register.
+void addData(Message& message, std::uint16_t attribute, std::string_view bytes) {
+  message.nest(attribute, [&] { message.add(NFTA_DATA_VALUE, bytes); });
+}
+template <class T>
+std::string_view bytesOf(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+Message tableMessage(nf_tables_msg_types type, std::uint16_t flags) {
+  Message message = messageOf(type, flags);
+  message.addText(NFTA_TABLE_NAME, kTable);
+  return message;
+}
+
+Message chainMessage(const Chain& chain) {
+  Message message = messageOf(NFT_MSG_NEWCHAIN, NLM_F_CREATE);
+  message.addText(NFTA_CHAIN_TABLE, kTable);
+  message.addText(NFTA_CHAIN_NAME, chain.name);
+  message.nest(NFTA_CHAIN_HOOK, [&] {
+    addNumber(message, NFTA_HOOK_HOOKNUM, chain.hook);
+    addNumber(message, NFTA_HOOK_PRIORITY, static_cast<std::uint32_t>(kManglePriority));
+  });
+  addNumber(message, NFTA_CHAIN_POLICY, NF_ACCEPT);
+  message.addText(NFTA_CHAIN_TYPE, "filter");
+  return message;
 }
 
 using Elements = std::vector<std::pair<std::string, std::uint32_t>>;
@@ -122,90 +131,100 @@ Elements elementsOf(const Family& family, const std::map<std::string, std::uint3
 Elements elementsOf(int level, const std::map<std::uint64_t, TrafficPlan::OfCgroup>& cgroups) {
   Elements elements;
   for (const auto& [id, of] : cgroups)
-    if (of.level == level)
-      elements.emplace_back(std::string(reinterpret_cast<const char*>(&id), sizeof id),
-                            trafficId(of.minor));
+    if (of.level == level) elements.emplace_back(bytesOf(id), trafficId(of.minor));
   return elements;
 }
 
-void addMap(Batch& batch, const ClassMap& map, const Elements& elements) {
-  const SetPtr set(nftnl_set_alloc());
-  nftnl_set_set_str(set.get(), NFTNL_SET_TABLE, kTable);
-  nftnl_set_set_str(set.get(), NFTNL_SET_NAME, map.name.c_str());
-  nftnl_set_set_u32(set.get(), NFTNL_SET_ID, map.id);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_FLAGS, NFT_SET_MAP);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_KEY_TYPE, map.keyType);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_KEY_LEN, map.keySize);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_DATA_TYPE, kClassIdType);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_DATA_LEN, sizeof(std::uint32_t));
-  batch.add(NFT_MSG_NEWSET, NLM_F_CREATE,
-            [&](nlmsghdr* m) { nftnl_set_nlmsg_build_payload(m, set.get()); });
-  if (elements.empty()) return;
-  for (const auto& [key, value] : elements) {
-    nftnl_set_elem* const element = nftnl_set_elem_alloc();
-    nftnl_set_elem_set(element, NFTNL_SET_ELEM_KEY, key.data(),
-                       static_cast<std::uint32_t>(key.size()));
-    // A priority is a number in the host's byte order.
-    nftnl_set_elem_set(element, NFTNL_SET_ELEM_DATA, &value, sizeof value);
-    nftnl_set_elem_add(set.get(), element);
-  }
-  // Each message contains as many elements as fit into its 64 KiB.
-  const ElementsPtr next(nftnl_set_elems_iter_create(set.get()));
-  for (bool more = true; more;)
-    batch.add(NFT_MSG_NEWSETELEM, NLM_F_CREATE, [&](nlmsghdr* m) {
-      more = nftnl_set_elems_nlmsg_build_payload_iter(m, next.get()) > 0;
-    });
+Message mapMessage(const ClassMap& map) {
+  Message message = messageOf(NFT_MSG_NEWSET, NLM_F_CREATE);
+  message.addText(NFTA_SET_TABLE, kTable);
+  message.addText(NFTA_SET_NAME, map.name);
+  addNumber(message, NFTA_SET_ID, map.id);
+  addNumber(message, NFTA_SET_FLAGS, NFT_SET_MAP);
+  addNumber(message, NFTA_SET_KEY_TYPE, map.keyType);
+  addNumber(message, NFTA_SET_KEY_LEN, map.keySize);
+  addNumber(message, NFTA_SET_DATA_TYPE, kClassIdType);
+  addNumber(message, NFTA_SET_DATA_LEN, sizeof(std::uint32_t));
+  return message;
 }
 
-// Expressions are evaluated one after the other. Each loads register 1, changes it, or uses it.
+Message elementsMessage(const ClassMap& map, std::span<const Elements::value_type> elements) {
+  Message message = messageOf(NFT_MSG_NEWSETELEM, NLM_F_CREATE);
+  message.addText(NFTA_SET_ELEM_LIST_TABLE, kTable);
+  message.addText(NFTA_SET_ELEM_LIST_SET, map.name);
+  addNumber(message, NFTA_SET_ELEM_LIST_SET_ID, map.id);
+  message.nest(NFTA_SET_ELEM_LIST_ELEMENTS, [&] {
+    for (const auto& [key, value] : elements)
+      message.nest(NFTA_LIST_ELEM, [&] {
+        addData(message, NFTA_SET_ELEM_KEY, key);
+        // A priority is a number in the host's byte order.
+        addData(message, NFTA_SET_ELEM_DATA, bytesOf(value));
+      });
+  });
+  return message;
+}
+
+void addMap(Messages& messages, const ClassMap& map, const Elements& elements) {
+  messages.push_back(mapMessage(map));
+  for (std::span<const Elements::value_type> rest = elements; !rest.empty();) {
+    const std::size_t count = std::min(rest.size(), kMaxOfElements);
+    messages.push_back(elementsMessage(map, rest.first(count)));
+    rest = rest.subspan(count);
+  }
+}
+
+// A message that appends a rule to a chain. Its expressions are evaluated one after the other. Each
+// loads register 1, changes it, or uses it.
 class Rule {
  public:
-  explicit Rule(const Chain& chain) : rule_(nftnl_rule_alloc()) {
-    nftnl_rule_set_str(rule_.get(), NFTNL_RULE_TABLE, kTable);
-    nftnl_rule_set_str(rule_.get(), NFTNL_RULE_CHAIN, chain.name);
+  // `addExpressions` calls the functions below.
+  template <class Fn>
+  Rule(const Chain& chain, Fn addExpressions)
+      : message_(messageOf(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND)) {
+    message_.addText(NFTA_RULE_TABLE, kTable);
+    message_.addText(NFTA_RULE_CHAIN, chain.name);
+    message_.nest(NFTA_RULE_EXPRESSIONS, [&] { addExpressions(*this); });
   }
-  void addTo(Batch& batch) const {
-    batch.add(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND,
-              [&](nlmsghdr* m) { nftnl_rule_nlmsg_build_payload(m, rule_.get()); });
-  }
+  operator Message() && { return std::move(message_); }
 
-  void load(nft_meta_keys key) {
-    add("meta", {{NFTNL_EXPR_META_KEY, key}, {NFTNL_EXPR_META_DREG, NFT_REG_1}});
-  }
+  void load(nft_meta_keys key) { add("meta", {{NFTA_META_KEY, key}, {NFTA_META_DREG, NFT_REG_1}}); }
   void setPriority() {
-    add("meta", {{NFTNL_EXPR_META_KEY, NFT_META_PRIORITY}, {NFTNL_EXPR_META_SREG, NFT_REG_1}});
+    add("meta", {{NFTA_META_KEY, NFT_META_PRIORITY}, {NFTA_META_SREG, NFT_REG_1}});
   }
   template <class T>
   void mustBe(const T& value) {
-    auto* const compare =
-        add("cmp", {{NFTNL_EXPR_CMP_SREG, NFT_REG_1}, {NFTNL_EXPR_CMP_OP, NFT_CMP_EQ}});
-    nftnl_expr_set(compare, NFTNL_EXPR_CMP_DATA, &value, sizeof value);
+    add("cmp", {{NFTA_CMP_SREG, NFT_REG_1}, {NFTA_CMP_OP, NFT_CMP_EQ}},
+        [&] { addData(message_, NFTA_CMP_DATA, bytesOf(value)); });
   }
   void mask(std::uint32_t bits) {
     constexpr std::uint32_t kNothing = 0;
-    auto* const bitwise = add("bitwise", {{NFTNL_EXPR_BITWISE_SREG, NFT_REG_1},
-                                          {NFTNL_EXPR_BITWISE_DREG, NFT_REG_1},
-                                          {NFTNL_EXPR_BITWISE_LEN, sizeof bits}});
-    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_MASK, &bits, sizeof bits);
-    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_XOR, &kNothing, sizeof kNothing);
+    add("bitwise",
+        {{NFTA_BITWISE_SREG, NFT_REG_1},
+         {NFTA_BITWISE_DREG, NFT_REG_1},
+         {NFTA_BITWISE_LEN, sizeof bits}},
+        [&] {
+          addData(message_, NFTA_BITWISE_MASK, bytesOf(bits));
+          addData(message_, NFTA_BITWISE_XOR, bytesOf(kNothing));
+        });
   }
   void loadSource(const Family& family) {
-    add("payload", {{NFTNL_EXPR_PAYLOAD_DREG, NFT_REG_1},
-                    {NFTNL_EXPR_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER},
-                    {NFTNL_EXPR_PAYLOAD_OFFSET, family.sourceOffset},
-                    {NFTNL_EXPR_PAYLOAD_LEN, family.map.keySize}});
+    add("payload", {{NFTA_PAYLOAD_DREG, NFT_REG_1},
+                    {NFTA_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER},
+                    {NFTA_PAYLOAD_OFFSET, family.sourceOffset},
+                    {NFTA_PAYLOAD_LEN, family.map.keySize}});
   }
   // The ancestor of the sender's cgroup at that depth.
   void loadCgroup(int level) {
-    add("socket", {{NFTNL_EXPR_SOCKET_KEY, NFT_SOCKET_CGROUPV2},
-                   {NFTNL_EXPR_SOCKET_DREG, NFT_REG_1},
-                   {NFTNL_EXPR_SOCKET_LEVEL, static_cast<std::uint32_t>(level)}});
+    add("socket", {{NFTA_SOCKET_KEY, NFT_SOCKET_CGROUPV2},
+                   {NFTA_SOCKET_DREG, NFT_REG_1},
+                   {NFTA_SOCKET_LEVEL, static_cast<std::uint32_t>(level)}});
   }
   void lookUp(const ClassMap& map) {
-    auto* const lookup = add("lookup", {{NFTNL_EXPR_LOOKUP_SET_ID, map.id},
-                                        {NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1},
-                                        {NFTNL_EXPR_LOOKUP_DREG, NFT_REG_1}});
-    nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, map.name.c_str());
+    add("lookup",
+        {{NFTA_LOOKUP_SET_ID, map.id},
+         {NFTA_LOOKUP_SREG, NFT_REG_1},
+         {NFTA_LOOKUP_DREG, NFT_REG_1}},
+        [&] { message_.addText(NFTA_LOOKUP_SET, map.name); });
   }
 
  private:
@@ -213,84 +232,88 @@ class Rule {
     std::uint16_t attribute;
     std::uint32_t value;
   };
-  nftnl_expr* add(const char* name, std::initializer_list<Number> numbers) {
-    nftnl_expr* const expression = nftnl_expr_alloc(name);
-    for (const auto& [attribute, value] : numbers) nftnl_expr_set_u32(expression, attribute, value);
-    nftnl_rule_add_expr(rule_.get(), expression);  // the rule owns it
-    return expression;
+  // `addMore` adds the attributes that are not numbers.
+  template <class Fn = void (*)()>
+  void add(const char* name, std::initializer_list<Number> numbers, Fn addMore = [] {}) {
+    message_.nest(NFTA_LIST_ELEM, [&] {
+      message_.addText(NFTA_EXPR_NAME, name);
+      message_.nest(NFTA_EXPR_DATA, [&] {
+        for (const auto& [attribute, value] : numbers) addNumber(message_, attribute, value);
+        addMore();
+      });
+    });
   }
 
-  RulePtr rule_;
+  Message message_;
 };
 
-void addNetClsRule(Batch& batch) {
-  Rule rule(kPostrouting);
-  rule.load(NFT_META_CGROUP);
-  rule.mask(0xffff0000);
-  rule.mustBe(trafficId(0));
-  rule.load(NFT_META_CGROUP);
-  rule.setPriority();
-  rule.addTo(batch);
+Message netClsRule() {
+  return Rule(kPostrouting, [](Rule& rule) {
+    rule.load(NFT_META_CGROUP);
+    rule.mask(0xffff0000);
+    rule.mustBe(trafficId(0));
+    rule.load(NFT_META_CGROUP);
+    rule.setPriority();
+  });
 }
 
-void addAddressRule(Batch& batch, const Family& family) {
-  Rule rule(kPostrouting);
-  rule.load(NFT_META_NFPROTO);
-  rule.mustBe(family.protocol);
-  rule.loadSource(family);
-  rule.lookUp(family.map);
-  rule.setPriority();
-  rule.addTo(batch);
+Message addressRule(const Family& family) {
+  return Rule(kPostrouting, [&](Rule& rule) {
+    rule.load(NFT_META_NFPROTO);
+    rule.mustBe(family.protocol);
+    rule.loadSource(family);
+    rule.lookUp(family.map);
+    rule.setPriority();
+  });
 }
 
-void addCgroupRule(Batch& batch, int level, const ClassMap& map) {
-  Rule rule(kOutput);
-  rule.loadCgroup(level);
-  rule.lookUp(map);
-  rule.setPriority();
-  rule.addTo(batch);
+Message cgroupRule(int level, const ClassMap& map) {
+  return Rule(kOutput, [&](Rule& rule) {
+    rule.loadCgroup(level);
+    rule.lookUp(map);
+    rule.setPriority();
+  });
 }
 
-void addContents(Batch& batch, const TrafficPlan& plan, bool byNetCls) {
-  addTable(batch, NFT_MSG_NEWTABLE, NLM_F_CREATE);
-  addChain(batch, kPostrouting);
-  if (byNetCls) addNetClsRule(batch);
+// Creates the table first, so that the removal does not fail if the table is absent.
+Messages removal() {
+  return {tableMessage(NFT_MSG_NEWTABLE, NLM_F_CREATE), tableMessage(NFT_MSG_DELTABLE, 0)};
+}
+
+void addContents(Messages& messages, const TrafficPlan& plan, bool byNetCls) {
+  messages.push_back(tableMessage(NFT_MSG_NEWTABLE, NLM_F_CREATE));
+  messages.push_back(chainMessage(kPostrouting));
+  if (byNetCls) messages.push_back(netClsRule());
   for (const auto& family : kFamilies) {
-    addMap(batch, family.map, elementsOf(family, plan.addresses));
-    addAddressRule(batch, family);
+    addMap(messages, family.map, elementsOf(family, plan.addresses));
+    messages.push_back(addressRule(family));
   }
   std::set<int> levels;
   for (const auto& [id, of] : plan.cgroups) levels.insert(of.level);
-  if (!levels.empty()) addChain(batch, kOutput);
+  if (!levels.empty()) messages.push_back(chainMessage(kOutput));
   for (const int level : levels) {
     const ClassMap map{"cgroup" + std::to_string(level),
                        kCgroupMaps + static_cast<std::uint32_t>(level), kCgroupType,
                        sizeof(std::uint64_t)};
-    addMap(batch, map, elementsOf(level, plan.cgroups));
-    addCgroupRule(batch, level, map);
+    addMap(messages, map, elementsOf(level, plan.cgroups));
+    messages.push_back(cgroupRule(level, map));
   }
 }
 
 }  // namespace
 
 Result<> replace(netlink::Socket& filter, const TrafficPlan& plan, bool byNetCls) {
-  return filter.transaction([&](Batch& batch) {
-    addRemoval(batch);
-    addContents(batch, plan, byNetCls);
-  });
+  Messages messages = removal();
+  addContents(messages, plan, byNetCls);
+  return filter.transaction(std::move(messages));
 }
 
 Result<> remove(netlink::Socket& filter) {
-  return filter.transaction(addRemoval);
+  return filter.transaction(removal());
 }
 
 Result<bool> exists(netlink::Socket& filter) {
-  nfgenmsg header{};
-  header.nfgen_family = NFPROTO_INET;
-  header.version = NFNETLINK_V0;
-  netlink::Message ask(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE, 0, header);
-  ask.addText(NFTA_TABLE_NAME, kTable);
-  auto asked = filter.request(std::move(ask));
+  auto asked = filter.request(tableMessage(NFT_MSG_GETTABLE, 0));
   if (asked) return true;
   if (asked.error().code == ErrorCode::NotFound) return false;
   return fail(std::move(asked.error()).within("read the table of nf_tables"));

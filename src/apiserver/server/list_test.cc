@@ -42,5 +42,25 @@ TEST_F(ListTest, whoAsksForOneObjectDoesNotWaitForATableOfAll) {
   EXPECT_EQ(get(kMaps, kMetadata).body.at("items").get_array().size(), 40u);
 }
 
+TEST_F(ListTest, ATablesRowsHaveTheMetadataWithoutManagedFields) {
+  ASSERT_EQ(post(kMaps, R"({"metadata":{"name":"m","labels":{"a":"b"}}})").status, 201);
+  const auto one = [&](const std::string& kind, const std::string& query, const char* list) {
+    const auto reply =
+        get(std::string(kMaps) + query, "application/json;as=" + kind + ";v=v1;g=meta.k8s.io");
+    return reply.body.at(list).get_array().at(0);
+  };
+  const json::value row = one("Table", "", "rows").at("object");
+  EXPECT_EQ(textAt(row, "kind"), "PartialObjectMetadata");
+  EXPECT_EQ(textAt(row, "metadata", "labels", "a"), "b");
+  EXPECT_EQ(at(row, "metadata", "managedFields"), nullptr);
+  const json::value whole = one("Table", "?includeObject=Object", "rows").at("object");
+  EXPECT_NE(at(whole, "metadata", "managedFields"), nullptr);
+  const json::value metadata = one("PartialObjectMetadataList", "", "items");
+  EXPECT_NE(at(metadata, "metadata", "managedFields"), nullptr);
+  json::value expected = *at(metadata, "metadata");
+  expected.get_object().erase("managedFields");
+  EXPECT_EQ(*at(row, "metadata"), expected);
+}
+
 }  // namespace
 }  // namespace koord::apiserver::testing

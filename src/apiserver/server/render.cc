@@ -16,27 +16,26 @@ std::string metaText(const ListMeta& meta) {
   return toJson(out);
 }
 
-// The metadata of an entry, which is contiguous in its text and ends with managedFields.
-std::string_view metadataText(const Entry& entry) {
-  constexpr std::string_view kStart = "{\"resourceVersion\":\"";
-  const std::size_t begin = entry.versionAt - kStart.size();
-  const std::size_t end = std::size_t{entry.managedAt} + entry.managedSize + 1;
-  return std::string_view(entry.text).substr(begin, end - begin);
-}
+constexpr std::string_view kPartial =
+    R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)";
 
 // partialMetadata of an entry that is sent in its stored form.
 void appendPartial(std::string& out, const Entry& entry) {
-  out += R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)";
-  out += metadataText(entry);
+  out += kPartial;
+  out += entry.metadata();
   out += '}';
 }
 
-// The object of a table row, next to its cells.
-std::string rowObject(const Call& call, const std::string& text) {
+// The object of a table row, next to its cells: a PartialObjectMetadata, unless the client asks for
+// another. It has no managedFields, which are most of it: kubectl would spend more time on them
+// than on all the rest, to show nothing of them.
+std::string rowObject(const Call& call, json::value object) {
   const auto include = queryOf(call.request, "includeObject");
   if (include == "None") return "null";
-  if (include == "Object") return text;
-  return partialMetadata(text);
+  if (include == "Object") return toJson(object);
+  auto* metadata = find(object, "metadata");
+  if (metadata && metadata->is_object()) metadata->get_object().erase("managedFields");
+  return std::string(kPartial) + (metadata ? toJson(*metadata) : "{}") + '}';
 }
 
 std::string tableHead(const std::vector<TableColumn>& columns, const std::string& meta) {
@@ -61,7 +60,7 @@ void appendRow(std::string& out, const Call& call, const Target& target, const T
   const json::array cells = writer.cells(*object, now);
   toRequestedForm(*object, target);
   out += fmt::format("{{\"cells\":{},\"object\":{}}}", toJson(cells),
-                     rowObject(call, toJson(*object)));
+                     rowObject(call, *std::move(object)));
 }
 
 // The same for a whole entry in its stored form: the object is cut out of the text, and the cells
@@ -79,7 +78,11 @@ void appendStoredRow(std::string& out, const Call& call, const Target& target,
   } else if (include == "Object") {
     out += entry.text;
   } else {
-    appendPartial(out, entry);
+    std::string_view metadata = entry.metadata();
+    metadata.remove_suffix(entry.managedSize + 1);
+    out += kPartial;
+    out += metadata;
+    out += "}}";
   }
   out += '}';
 }

@@ -5,6 +5,8 @@
 namespace koord::apiserver {
 namespace {
 
+// metadata begins with kVersion, and ends with kManagedFields and the list.
+constexpr std::string_view kVersion = "{\"resourceVersion\":\"";
 constexpr std::string_view kManagedFields = ",\"managedFields\":";
 
 void drain(std::string& out, json::serializer& serializer) {
@@ -35,6 +37,12 @@ std::string makeKey(std::string_view namespace_, std::string_view name) {
   }
   key += name;
   return key;
+}
+
+std::string_view Entry::metadata() const {
+  const std::size_t begin = versionAt - kVersion.size();
+  const std::size_t end = std::size_t{managedAt} + managedSize + 1;
+  return std::string_view(text).substr(begin, end - begin);
 }
 
 std::string_view Entry::managedFields() const {
@@ -73,7 +81,8 @@ EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version
     appendMember(out, *member, serializer);
     out += ',';
   }
-  out += "\"metadata\":{\"resourceVersion\":\"";
+  out += "\"metadata\":";
+  out += kVersion;
   entry->versionAt = static_cast<std::uint32_t>(out.size());
   out += std::to_string(version);
   out += '"';

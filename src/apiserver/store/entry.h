@@ -23,6 +23,8 @@ struct Entry {
   api::StringMap labels;
   std::vector<std::string> fields;  // values of the resource's selectable fields, in its order
 
+  // The value of `metadata` as JSON.
+  std::string_view metadata() const;
   // The list as JSON; "" if there is none.
   std::string_view managedFields() const;
   // The text without its managedFields.

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <future>
+#include <memory>
 #include <utility>
 
 namespace koord {
@@ -68,12 +69,13 @@ LoopThread::~LoopThread() {
 }
 
 void LoopThread::runSync(Callback fn) {
-  std::promise<void> done;
-  loop_.post([&] {
+  // The thread may still be in set_value() when this function continues.
+  auto done = std::make_shared<std::promise<void>>();
+  loop_.post([&fn, done] {
     fn();
-    done.set_value();
+    done->set_value();
   });
-  done.get_future().wait();
+  done->get_future().wait();
 }
 
 }  // namespace koord

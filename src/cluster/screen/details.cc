@@ -24,12 +24,12 @@ class Details {
 
   void node(const std::string& name) {
     const auto line = std::ranges::find(status_.nodes, name, &NodeLine::name);
-    if (line == status_.nodes.end()) return add("This node does not exist any more.", Style::Bad);
+    if (line == status_.nodes.end()) return add("This node does not exist.", Style::Bad);
     fields(nodeColumns(), nodeRows(ClusterStatus{.nodes = {*line}}).front());
     for (const auto& node : objects_.nodes)
       if (node->metadata.name == name) taintsAndConditions(*node);
-    for (const auto& sentence : status_.batch)
-      if (sentence.find(" on " + name + ":") != std::string::npos) add(sentence);
+    for (const auto& little : status_.littleBatch)
+      if (little.node == name) add(little.why);
     for (const auto& qos : status_.qos) {
       if (qos.node != name) continue;
       title(fmt::format("koordlet ({} ago)", ageText(qos.age)));
@@ -43,7 +43,7 @@ class Details {
       if (pod->spec.nodeName == name && !api::isTerminal(*pod)) here.pods.push_back(pod);
     auto rows = podRows(here);
     std::ranges::stable_sort(rows, [](const Row& a, const Row& b) {
-      return compare(a.values[2], b.values[2]) > 0;  // what uses most CPU first
+      return compare(a.values[kPodCpu], b.values[kPodCpu]) > 0;
     });
     table(podColumns(), rows, 6);
   }
@@ -52,7 +52,7 @@ class Details {
     const auto pod = std::ranges::find_if(objects_.pods, [&](const auto& one) {
       return one->metadata.namespace_ == subject.namespace_ && one->metadata.name == subject.name;
     });
-    if (pod == objects_.pods.end()) return add("This pod does not exist any more.", Style::Bad);
+    if (pod == objects_.pods.end()) return add("This pod does not exist.", Style::Bad);
     Objects alone;
     alone.metrics = objects_.metrics;
     alone.pods = {*pod};
@@ -75,7 +75,7 @@ class Details {
   void row(const Subject& subject, const std::vector<Column>& columns,
            const std::vector<Row>& rows) {
     const auto found = std::ranges::find(rows, subject, &Row::subject);
-    if (found == rows.end()) return add("This object does not exist any more.", Style::Bad);
+    if (found == rows.end()) return add("This object does not exist.", Style::Bad);
     fields(columns, *found);
     answers();
   }
@@ -116,8 +116,9 @@ class Details {
     const auto write = [&](const auto& cellOf, Style style) {
       std::string line = " ";
       for (std::size_t i = 0; i < most; ++i)
-        line += columns[i].right ? fmt::format(" {:>{}}", cellOf(i), widths[i])
-                                 : fmt::format(" {:<{}}", cellOf(i), i + 1 < most ? widths[i] : 0);
+        line += columns[i].isRight()
+                    ? fmt::format(" {:>{}}", cellOf(i), widths[i])
+                    : fmt::format(" {:<{}}", cellOf(i), i + 1 < most ? widths[i] : 0);
       add(std::move(line), style);
     };
     write([&](std::size_t i) { return columns[i].title; }, Style::Dim);

@@ -5,8 +5,13 @@
 namespace koord::cluster {
 
 const std::vector<Column>& eventColumns() {
-  static const std::vector<Column> columns = {{"LAST", true, 4}, {"TYPE", false, 7}, {"REASON"},
-                                              {"OBJECT"},        {"COUNT", true, 5}, {"MESSAGE"},
+  using Kind = Column::Kind;
+  static const std::vector<Column> columns = {{"LAST", Kind::Age, 4},
+                                              {"TYPE", Kind::Text, 7},
+                                              {"REASON"},
+                                              {"OBJECT"},
+                                              {"COUNT", Kind::Amount, 5},
+                                              {"MESSAGE"},
                                               {"FROM"}};
   return columns;
 }

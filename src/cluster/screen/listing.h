@@ -22,8 +22,8 @@ class Listing {
   const std::vector<int>& widths();
 
   void setRows(std::vector<Row> rows);
-  // Words that a row must contain, in any column, in upper or lower case; "" = all rows. "=word": a
-  // column has this word and nothing else.
+  // Words that a row must contain, in any column of text, in upper or lower case; "" = all rows.
+  // "=word": a column has this word and nothing else.
   void setFilter(std::string filter);
   const std::string& filter() const { return filter_; }
   // By a column, or kAsGiven. Rows with equal values keep their order.

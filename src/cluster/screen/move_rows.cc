@@ -3,8 +3,9 @@
 namespace koord::cluster {
 
 const std::vector<Column>& moveColumns() {
-  static const std::vector<Column> columns = {{"POD"}, {"STATE"},   {"LAST", true, 4}, {"FROM"},
-                                              {"TO"},  {"MESSAGE"}, {"WHY"},           {"JOB"}};
+  using Kind = Column::Kind;
+  static const std::vector<Column> columns = {
+      {"POD"}, {"STATE"}, {"LAST", Kind::Age, 4}, {"FROM"}, {"TO"}, {"MESSAGE"}, {"WHY"}, {"JOB"}};
   return columns;
 }
 

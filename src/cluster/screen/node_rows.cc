@@ -4,19 +4,20 @@ namespace koord::cluster {
 
 // The first columns matter most: others are beyond the right edge of a narrow screen.
 const std::vector<Column>& nodeColumns() {
+  using Kind = Column::Kind;
   static const std::vector<Column> columns = {{"NODE"},
                                               {"STATE"},
-                                              {"USED/CORES", true, 11},
-                                              {"BATCH-CPU", true, 11},
-                                              {"BE-CPU", true, 6},
-                                              {"DATA", true, 4},
-                                              {"LOAD", false, 10},
-                                              {"MEMORY", true, 13},
-                                              {"BATCH-MEMORY", true, 13},
-                                              {"LS", true, 3},
-                                              {"BE", true, 3},
-                                              {"PODS", true, 4},
-                                              {"AGE", true, 4}};
+                                              {"USED/CORES", Kind::Amount, 11},
+                                              {"BATCH-CPU", Kind::Amount, 11},
+                                              {"BE-CPU", Kind::Amount, 6},
+                                              {"DATA", Kind::Age, 4},
+                                              {"LOAD", Kind::Text, 10},
+                                              {"MEMORY", Kind::Amount, 13},
+                                              {"BATCH-MEMORY", Kind::Amount, 13},
+                                              {"LS", Kind::Amount, 3},
+                                              {"BE", Kind::Amount, 3},
+                                              {"PODS", Kind::Amount, 4},
+                                              {"AGE", Kind::Age, 4}};
   return columns;
 }
 

@@ -21,6 +21,7 @@ std::string stateOfNode(const NodeLine& node);
 
 // Usage is that of running pods, from the reports of their nodes.
 const std::vector<Column>& podColumns();
+inline constexpr std::size_t kPodCpu = 2;  // the column of CPU in use
 std::vector<Row> podRows(const Objects& objects);
 
 // Unfinished moves first, then the latest first.

@@ -144,8 +144,9 @@ class Overview {
     add(lines.front(), Style::Strong);
     list(all.size(), rows, "nodes (key 2)",
          [&](std::size_t i) { add(lines[i + 1], all[i].ready ? Style::Normal : Style::Bad); });
-    list(status_.batch.size(), std::min(most(6, 2), kMostSentences), "nodes with little batch-cpu",
-         [&](std::size_t i) { addWrapped(status_.batch[i], 2); });
+    list(status_.littleBatch.size(), std::min(most(6, 2), kMostSentences),
+         "nodes with little batch-cpu",
+         [&](std::size_t i) { addWrapped(status_.littleBatch[i].why, 2); });
   }
 
   void pods() {
@@ -212,7 +213,7 @@ std::string statusLine(const ClusterStatus& status) {
   if (const Moves& moves = status.moves; !moves.lines.empty())
     line += fmt::format(", moves {} in progress {} done {} failed", moves.open, moves.done,
                         moves.failed);
-  for (const auto& why : status.batch) line += "; " + why;
+  for (const auto& little : status.littleBatch) line += "; " + little.why;
   for (const auto& qos : status.qos)
     if (!qos.lines.empty()) line += "; " + qos.lines.front();
   return inOneLine(std::move(line));

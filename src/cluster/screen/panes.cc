@@ -75,7 +75,7 @@ void Panes::sideways(int columns) {
       static_cast<std::size_t>(std::clamp(static_cast<int>(one->firstColumn) + columns, 1, last));
 }
 
-// Who sorts wants to see what comes first.
+// Selects the row that comes first.
 void Panes::sortBy(List& list, int column, bool descending) {
   list.rows.sortBy(column, descending);
   moveTo(list, 0);
@@ -87,16 +87,15 @@ void Panes::sortNext(int step) {
   const int count = static_cast<int>(one->rows.columns().size());
   // As given, then by each column.
   const int next = (one->rows.sortColumn() + 1 + step + count + 1) % (count + 1) - 1;
-  // What is largest matters first; of names, ages and the order as given it is what is first.
-  const auto& columns = one->rows.columns();
-  const bool amounts = next >= 0 && columns[static_cast<std::size_t>(next)].right &&
-                       columns[static_cast<std::size_t>(next)].title != "AGE" &&
-                       columns[static_cast<std::size_t>(next)].title != "DATA" &&
-                       columns[static_cast<std::size_t>(next)].title != "LAST";
-  sortBy(*one, next, amounts);
-  message_ = next < 0 ? "sorted as at first"
-                      : fmt::format("sorted by {}; r reverses",
-                                    columns[static_cast<std::size_t>(next)].title);
+  if (next == Listing::kAsGiven) {
+    sortBy(*one, next, false);
+    message_ = "in the original order";
+    return;
+  }
+  // The largest amount comes first, but the youngest age.
+  const Column& column = one->rows.columns()[static_cast<std::size_t>(next)];
+  sortBy(*one, next, column.kind == Column::Kind::Amount);
+  message_ = fmt::format("sorted by {}; r reverses", column.title);
 }
 
 Wish Panes::show(PaneKind pane) {

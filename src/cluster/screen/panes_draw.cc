@@ -26,7 +26,8 @@ Document helpText() {
       "koordlet "
       "does and why; why a pod is where it is, or waits\n"
       "Esc             back; ends a filter\n"
-      "/               shows only rows with these words, in any column; =word: nothing else is in "
+      "/               shows only rows with these words, in any column of text; =word: nothing "
+      "else is in "
       "the column\n"
       "s, S            sort by the next column, by the one before\n"
       "r               the other direction\n"
@@ -158,7 +159,7 @@ void Panes::drawList(Grid& grid, List& list, WallTime now) {
       if (wide > room) {
         grid.put(row, at, ellipsized(text, room), style, room);
       } else {
-        grid.put(row, columns[c].right ? at + room - wide : at, text, style, room);
+        grid.put(row, columns[c].isRight() ? at + room - wide : at, text, style, room);
       }
       if (at + widths[c] > columns_) return true;
       at += widths[c] + kColumnGap;

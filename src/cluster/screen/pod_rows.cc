@@ -45,15 +45,16 @@ std::pair<std::int64_t, std::int64_t> requestsOf(const api::Pod& pod) {
 }  // namespace
 
 const std::vector<Column>& podColumns() {
+  using Kind = Column::Kind;
   static const std::vector<Column> columns = {{"POD"},
                                               {"STATE"},
-                                              {"CPU/REQUEST", true, 11},
-                                              {"DATA", true, 4},
-                                              {"AGE", true, 4},
-                                              {"QOS", false, 3},
+                                              {"CPU/REQUEST", Kind::Amount, 11},
+                                              {"DATA", Kind::Age, 4},
+                                              {"AGE", Kind::Age, 4},
+                                              {"QOS", Kind::Text, 3},
                                               {"NODE"},
-                                              {"MEMORY/REQUEST", true, 13},
-                                              {"RESTARTS", true, 8},
+                                              {"MEMORY/REQUEST", Kind::Amount, 13},
+                                              {"RESTARTS", Kind::Amount, 8},
                                               {"WHY"}};
   return columns;
 }

@@ -101,13 +101,14 @@ class QuotaTrees {
 }  // namespace
 
 const std::vector<Column>& quotaColumns() {
+  using Kind = Column::Kind;
   static const std::vector<Column> columns = {{"QUOTA"},
-                                              {"CPU/MAX", true, 9},
-                                              {"MEMORY/MAX", true, 13},
-                                              {"AGE", true, 4},
-                                              {"MIN-CPU", true, 7},
-                                              {"RUNTIME", true, 7},
-                                              {"REQUEST", true, 7},
+                                              {"CPU/MAX", Kind::Amount, 9},
+                                              {"MEMORY/MAX", Kind::Amount, 13},
+                                              {"AGE", Kind::Age, 4},
+                                              {"MIN-CPU", Kind::Amount, 7},
+                                              {"RUNTIME", Kind::Amount, 7},
+                                              {"REQUEST", Kind::Amount, 7},
                                               {"OTHERS"},
                                               {"TREE"},
                                               {"NAMESPACE"}};

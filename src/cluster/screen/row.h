@@ -59,9 +59,13 @@ struct Row {
 };
 
 struct Column {
+  enum class Kind { Text, Amount, Age };
   std::string title;
-  bool right = false;  // numbers
-  int width = 0;       // usual; longer values make it wider
+  Kind kind = Kind::Text;
+  int width = 0;  // usual; longer values make it wider
+
+  // Its values end at its right edge.
+  bool isRight() const { return kind != Kind::Text; }
 };
 
 }  // namespace koord::cluster

@@ -54,7 +54,7 @@ TEST(RowsTest, ColumnsAndValuesAgree) {
 }
 
 TEST(ListingTest, UnknownValuesStayAtTheEnd) {
-  Listing listing({{"NAME"}, {"CPU", true}});
+  Listing listing({{"NAME"}, {"CPU", Column::Kind::Amount}});
   const auto row = [](const char* name, std::optional<std::int64_t> cpu) {
     return Row{{Subject::Kind::Node, "", name}, {textValue(name), coresValue(cpu)}};
   };

@@ -101,7 +101,7 @@ void addUsage(const api::NodeMetric& metric, const Running& running, WallTime no
       add(line.beUsed, amountsOf(info.podUsage.resources));
 }
 
-void explainBatch(const Objects& input, const PodsOfNodes& pods, ClusterStatus& status) {
+void explainLittleBatch(const Objects& input, const PodsOfNodes& pods, ClusterStatus& status) {
   if (!input.sloConfig) return;
   model::ColocationConfig config;
   config.update(input.sloConfig.get());
@@ -113,8 +113,10 @@ void explainBatch(const Objects& input, const PodsOfNodes& pods, ClusterStatus& 
     if (isSimulated(*node) || offered >= kLittleMilli) continue;
     const auto strategy = config.strategyOf(node->metadata);
     if (!strategy.enable.value_or(false)) {
-      status.batch.push_back(fmt::format(
-          "no batch-cpu on {}: co-location is switched off (colocation-config.enable)", name));
+      status.littleBatch.push_back(
+          {name, fmt::format("no batch-cpu on {}: co-location is switched off "
+                             "(colocation-config.enable)",
+                             name)});
       continue;
     }
     static const api::NodeMetric none;
@@ -124,8 +126,8 @@ void explainBatch(const Objects& input, const PodsOfNodes& pods, ClusterStatus& 
         strategy, *node, metric == metrics.end() ? none : *metric->second,
         of == pods.end() ? std::span<const PodPtr>{} : std::span<const PodPtr>{of->second},
         input.now};
-    status.batch.push_back(fmt::format("batch-cpu {} on {}: {}", cores(offered), name,
-                                       manager::explainBatchCpu(view)));
+    status.littleBatch.push_back({name, fmt::format("batch-cpu {} on {}: {}", cores(offered), name,
+                                                    manager::explainBatchCpu(view))});
   }
 }
 
@@ -207,7 +209,7 @@ void summarize(const Objects& input, ClusterStatus& status) {
     if (const auto line = byName.find(metric->metadata.name); line != byName.end())
       addUsage(*metric, running, input.now, *line->second);
   for (auto& [key, line] : lines) status.nodes.push_back(std::move(line));
-  explainBatch(input, onNodes, status);
+  explainLittleBatch(input, onNodes, status);
   status.moves = describeMoves(input.migrations, input.now);
 }
 

@@ -40,6 +40,12 @@ struct NodeLine {
   int pods = 0;  // that have not ended
 };
 
+// A node that offers few batch resources, and why: "batch-cpu 0 on n1: ...".
+struct LittleBatch {
+  std::string node;
+  std::string why;
+};
+
 // koordlet's actions on BE pods, from GET /apis/v1/qos.
 struct QosLine {
   std::string node;
@@ -59,8 +65,8 @@ struct ClusterStatus {
   std::vector<NodeLine> nodes;       // the host node first, then by name
   std::map<std::string, int> pods;   // phase -> count
   std::vector<std::string> pending;  // "ns/name (age): why", the longest waiting first
-  std::vector<std::string> batch;    // why nodes offer few batch resources
-  Moves moves;                       // of pods, by koord-descheduler
+  std::vector<LittleBatch> littleBatch;
+  Moves moves;  // of pods, by koord-descheduler
   std::vector<QosLine> qos;
   std::vector<ComponentLine> components;
   std::string server;
@@ -71,7 +77,7 @@ struct ClusterStatus {
   Duration uptime{};
 };
 
-// Sets nodes, pods, pending, batch and moves.
+// Sets nodes, pods, pending, littleBatch and moves.
 void summarize(const Objects& input, ClusterStatus& status);
 
 // koordlet's /apis/v1/qos document as text.

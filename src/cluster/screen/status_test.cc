@@ -101,7 +101,7 @@ TEST(StatusTest, ANodeWithLittleBatchCpuSaysWhatIsInTheWay) {
   Objects input = oneNode();
   ClusterStatus without;
   summarize(input, without);
-  EXPECT_TRUE(without.batch.empty());  // 2.5 cores
+  EXPECT_TRUE(without.littleBatch.empty());  // 2.5 cores
   input.nodes = {object<api::Node>(
       R"({"metadata": {"name": "box"}, "status": {"capacity": {"cpu": "4"},
           "allocatable": {"cpu": "4", "kubernetes.io/batch-cpu": "0"}}})")};
@@ -111,7 +111,7 @@ TEST(StatusTest, ANodeWithLittleBatchCpuSaysWhatIsInTheWay) {
   const auto sentence = [&] {
     ClusterStatus status;
     summarize(input, status);
-    return status.batch.size() == 1 ? status.batch[0] : std::string("none");
+    return status.littleBatch.size() == 1 ? status.littleBatch[0].why : std::string("none");
   };
   EXPECT_EQ(sentence(), "batch-cpu 0 on box: unknown usage: koordlet has not reported yet");
   auto metric = *object<api::NodeMetric>(R"({"metadata": {"name": "box"}, "status": {

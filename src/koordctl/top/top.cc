@@ -51,7 +51,7 @@ class Top {
  private:
   // Asks first, since informers wait for a server that does not answer.
   Task<void> begin() {
-    auto asking = ask();
+    auto asking = tryToList();
     auto answer = co_await asking;
     if (!answer) {
       std::fprintf(stderr, "koordctl: %s\n",
@@ -74,7 +74,8 @@ class Top {
     tasks_.spawn(watchServer());
   }
 
-  Task<Result<>> ask() {
+  // Lists one node and one pod, as the informers will.
+  Task<Result<>> tryToList() {
     for (const auto* type : {&api::Node::kType, &api::Pod::kType}) {
       auto request = kube::listRequest(*type, "", "", "");
       request.query["limit"] = "1";
@@ -90,7 +91,7 @@ class Top {
     while (true) {
       auto pause = sleepFor(loop_, kHeartbeat);
       co_await pause;
-      auto asking = ask();
+      auto asking = tryToList();
       auto answer = co_await asking;
       if (answer) {
         answered_ = loop_.steadyNow();
@@ -168,7 +169,7 @@ int runTop(const TopFlags& flags) {
     std::fprintf(stderr, "koordctl: %s\n", explainFailure(choice, config.error()).message.c_str());
     return 1;
   }
-  // The screen says what matters of it.
+  // The terminal belongs to the screen.
   log::setup({.program = "koordctl", .file = "/dev/null"});
   EventLoop loop;
   cluster::Screen screen(false);

@@ -144,12 +144,13 @@ IoThread::~IoThread() {
 }
 
 void IoThread::runSync(Callback fn) {
-  std::promise<void> done;
-  loop_.post([&] {
+  // The thread may still be in set_value() when this function continues.
+  auto done = std::make_shared<std::promise<void>>();
+  loop_.post([&fn, done] {
     fn();
-    done.set_value();
+    done->set_value();
   });
-  done.get_future().wait();
+  done->get_future().wait();
 }
 
 }  // namespace koord::net

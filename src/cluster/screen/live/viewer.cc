@@ -63,9 +63,8 @@ class Viewer::Face {
   // Only what is visible is computed.
   void fill() {
     panes_->setStatus(status_);
-    if (const auto& opened = panes_->opened()) {
-      panes_->setDetails(detailsOf(*opened, objects_, status_, answer_));
-    }
+    if (const auto& opened = panes_->opened())
+      return panes_->setDetails(detailsOf(*opened, objects_, status_, answer_));
     const PaneKind pane = panes_->pane();
     if (pane == PaneKind::Nodes) panes_->setRows(pane, nodeRows(status_));
     if (pane == PaneKind::Pods) panes_->setRows(pane, podRows(objects_));
@@ -104,12 +103,13 @@ std::unique_ptr<Viewer> Viewer::open(Executor& executor, std::string quitQuestio
 }
 
 Viewer::~Viewer() {
-  std::promise<void> done;
-  auto closed = done.get_future();
-  thread_->loop().post([face = std::move(face_), &done]() mutable {
+  // The thread may still be in set_value() when this function continues.
+  auto done = std::make_shared<std::promise<void>>();
+  const auto closed = done->get_future();
+  thread_->loop().post([face = std::move(face_), done]() mutable {
     face->close();
     face.reset();
-    done.set_value();
+    done->set_value();
   });
   // The thread may be in the middle of a write.
   const auto isClosed = [&] { return closed.wait_for(kPatience) == std::future_status::ready; };

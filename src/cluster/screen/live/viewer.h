@@ -49,7 +49,7 @@ class Viewer {
 
   std::shared_ptr<std::atomic<int>> waiting_ = std::make_shared<std::atomic<int>>(0);
   std::unique_ptr<LoopThread> thread_;
-  pthread_t drawing_{};         // the same
+  pthread_t drawing_{};         // the thread's id
   std::shared_ptr<Face> face_;  // used on the thread only
 };
 

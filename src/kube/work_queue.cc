@@ -24,11 +24,20 @@ WorkQueue::WorkQueue(Executor& executor, std::string name, Worker worker, Metric
       tokens_(kOverallBurst),
       refilled_(executor.steadyNow()) {}
 
+WorkQueue::WorkQueue(Executor& executor, std::string name, Worker worker, std::size_t workers)
+    : WorkQueue(executor, std::move(name), std::move(worker)) {
+  idle_ = std::max<std::size_t>(workers, 1);
+}
+
 void WorkQueue::add(const std::string& key) {
   if (!waiting_.emplace(key, executor_.steadyNow()).second) return;
-  queue_.push_back(key);
+  if (!running_.contains(key)) push(key);
+}
+
+void WorkQueue::push(std::string key) {
+  queue_.push_back(std::move(key));
   if (metrics_) metrics_->added(queue_.size());
-  if (started_ && !running_) tasks_.spawn(loop());
+  if (started_ && idle_ > 0) tasks_.spawn(loop());
 }
 
 void WorkQueue::addAfter(const std::string& key, Duration delay) {
@@ -43,23 +52,27 @@ Task<void> WorkQueue::addLater(std::string key, Duration delay) {
 
 void WorkQueue::start() {
   started_ = true;
-  if (!running_ && !queue_.empty()) tasks_.spawn(loop());
+  for (std::size_t n = queue_.size(); n > 0 && idle_ > 0; --n) tasks_.spawn(loop());
 }
 
+// A worker.
 Task<void> WorkQueue::loop() {
-  running_ = true;
+  --idle_;
   // Never on the caller's stack.
   auto yield = sleepFor(executor_, 0ns);
   co_await yield;
   while (!queue_.empty()) {
     const std::string key = std::move(queue_.front());
     queue_.pop_front();
+    running_.insert(key);
     const SteadyTime began = executor_.steadyNow();
     const auto waited = waiting_.extract(key);
     if (metrics_) metrics_->started(queue_.size(), began, began - waited.mapped());
     auto work = processKey(key);
     const auto result = co_await work;
     if (metrics_) metrics_->ended(executor_.steadyNow() - began);
+    running_.erase(key);
+    if (waiting_.contains(key)) push(key);
     if (result) {
       failures_.erase(key);
     } else {
@@ -70,7 +83,7 @@ Task<void> WorkQueue::loop() {
       addAfter(key, delay);
     }
   }
-  running_ = false;
+  ++idle_;
 }
 
 // A bug that one key brings to light must not stop the others.

@@ -9,7 +9,7 @@
 #include "api/workloads.h"
 #include "cluster/controllers/pod_control.h"
 #include "cluster/controllers/rollout.h"
-#include "kube/parallel_queue.h"
+#include "kube/work_queue.h"
 
 namespace koord::cluster {
 
@@ -63,7 +63,7 @@ class DeploymentController {
   kube::Informer<api::ReplicaSet>& sets_;
   PodControl& pods_;
   kube::EventRecorder& events_;
-  kube::ParallelQueue queue_;
+  kube::WorkQueue queue_;
 };
 
 }  // namespace koord::cluster

@@ -184,7 +184,7 @@ Task<Result<>> JobController::sync(std::string key) {
   auto released = co_await releasing;
   if (!released || deleting) co_return released;
   if (over || verdict || job->spec.suspend) {
-    auto removing = removeAll(job, tally.active);
+    auto removing = removePods(job, tally.active);
     auto removed = co_await removing;
     if (!removed || !over) co_return removed;
     auto expiring = expire(job);
@@ -221,7 +221,7 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
   if (have > wanted) {
     sortForRemoval(active);
     active.resize(static_cast<std::size_t>(have - wanted));
-    auto removing = removeAll(job, std::move(active));
+    auto removing = removePods(job, std::move(active));
     co_return co_await removing;
   }
   const bool perIndex = isIndexed(*job) && spec.backoffLimitPerIndex;
@@ -264,8 +264,9 @@ Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
   co_return co_await creating;
 }
 
-Task<Result<>> JobController::removeAll(JobPtr job, std::vector<PodPtr> pods) {
+Task<Result<>> JobController::removePods(JobPtr job, std::vector<PodPtr> pods) {
   const Owner owner{api::Job::kType, job->metadata};
+  if (std::ssize(pods) > kBurst) pods.resize(kBurst);
   auto removing = pods_.removeMany(owner, std::move(pods));
   co_return co_await removing;
 }

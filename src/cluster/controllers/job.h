@@ -8,7 +8,7 @@
 #include "api/workloads.h"
 #include "cluster/controllers/job_tally.h"
 #include "cluster/controllers/pod_control.h"
-#include "kube/parallel_queue.h"
+#include "kube/work_queue.h"
 
 namespace koord::cluster {
 
@@ -28,7 +28,8 @@ class JobController {
   Task<Result<>> run(JobPtr job, JobTally tally);
   // The remaining back-off of the next pod of an index (-1: of the job).
   Duration backoffBefore(const JobTally& tally, int index) const;
-  Task<Result<>> removeAll(JobPtr job, std::vector<PodPtr> pods);
+  // Deletes the first kBurst of the pods. Their events enqueue the job again.
+  Task<Result<>> removePods(JobPtr job, std::vector<PodPtr> pods);
   // Writes the status and reports changes.
   Task<Result<>> write(JobPtr job, api::JobStatus status);
   Task<Result<>> expire(JobPtr job);
@@ -40,7 +41,7 @@ class JobController {
   kube::EventRecorder& events_;
   std::map<std::string, std::set<std::string>>
       uids_;  // job key -> uids of jobs that pods belong to
-  kube::ParallelQueue queue_;
+  kube::WorkQueue queue_;
 };
 
 // The pause before a failed pod is replaced: 10 s doubling to 10 min.

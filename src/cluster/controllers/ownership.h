@@ -58,10 +58,9 @@ class Claims {
 Result<api::Selector> ownSelector(const std::optional<api::LabelSelector>& selector);
 bool selects(const std::optional<api::LabelSelector>& selector, const api::StringMap& labels);
 
-// Enqueues every object of an informer when it is added, changes or is deleted. Queue: a WorkQueue
-// or a ParallelQueue.
-template <class T, class Queue>
-void enqueueChanged(kube::Informer<T>& informer, Queue& queue) {
+// Enqueues every object of an informer when it is added, changes or is deleted.
+template <class T>
+void enqueueChanged(kube::Informer<T>& informer, kube::WorkQueue& queue) {
   const auto add = [&queue](const auto& object) {
     queue.add(api::keyOf(object->metadata).toString());
   };
@@ -70,9 +69,9 @@ void enqueueChanged(kube::Informer<T>& informer, Queue& queue) {
 
 // Enqueues controllers of kind Parent when one of their objects is added, changes or is deleted:
 // its current controller, its previous one, and, if it has none, those that might adopt it.
-template <class Child, class Parent, class Queue>
+template <class Child, class Parent>
 void enqueueControllersOf(kube::Informer<Child>& children, kube::Informer<Parent>& parents,
-                          Queue& queue) {
+                          kube::WorkQueue& queue) {
   const auto addOwner = [&queue](const api::ObjectMeta& meta) {
     const auto* owner = api::controllerOf(meta);
     if (owner && owner->kind == Parent::kType.kind)

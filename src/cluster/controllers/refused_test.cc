@@ -462,6 +462,13 @@ Task<void> scale(kube::Api& api, int replicas) {
   EXPECT_TRUE(patched);
 }
 
+Task<void> suspend(kube::Api& api, bool suspended) {
+  json::value patch = json::object{{"spec", {{"suspend", suspended}}}};
+  auto patching = kube::mergePatch(api, api::Job::kType, {"default", "web"}, std::move(patch));
+  const auto patched = co_await patching;
+  EXPECT_TRUE(patched);
+}
+
 Task<void> remove(kube::Api& api) {
   auto removing = kube::deleteObject(api, api::ReplicaSet::kType, {"default", "web"}, {});
   const auto removed = co_await removing;
@@ -501,6 +508,20 @@ TEST_F(BurstTest, AReplicaSetThatGrowsAgainWhileItsPodsAreDeletedKeepsTheRest) {
   ASSERT_TRUE(untilPods(520));
   at(1, kube::Verb::Delete, [&] { return scale(cluster.api, 520); });
   tasks.spawn(scale(cluster.api, 0));
+  ASSERT_TRUE(cluster.until([&] { return requests > 0; }));
+  cluster.loop.advance(10s);
+  EXPECT_EQ(requests, kBurst);
+  EXPECT_EQ(run.pods.objects().size(), 520u);
+}
+
+TEST_F(BurstTest, AJobThatIsResumedWhileItsPodsAreDeletedKeepsTheRest) {
+  cluster.create(
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: web}\nspec:\n  parallelism: 520\n  "
+      "completions: 520\n  backoffLimit: 1000\n  template: {spec: {restartPolicy: Never, "
+      "containers: [{name: c, image: v1}]}}\n");  // deleted pods count as failures
+  ASSERT_TRUE(untilPods(520));
+  at(1, kube::Verb::Delete, [&] { return suspend(cluster.api, false); });
+  tasks.spawn(suspend(cluster.api, true));
   ASSERT_TRUE(cluster.until([&] { return requests > 0; }));
   cluster.loop.advance(10s);
   EXPECT_EQ(requests, kBurst);

@@ -5,7 +5,7 @@
 
 #include "api/workloads.h"
 #include "cluster/controllers/pod_control.h"
-#include "kube/parallel_queue.h"
+#include "kube/work_queue.h"
 
 namespace koord::cluster {
 
@@ -28,7 +28,7 @@ class ReplicaSetController {
   Executor& executor_;
   kube::Informer<api::ReplicaSet>& sets_;
   PodControl& pods_;
-  kube::ParallelQueue queue_;
+  kube::WorkQueue queue_;
 };
 
 }  // namespace koord::cluster

@@ -11,7 +11,7 @@
 #include "cluster/controllers/history.h"
 #include "cluster/controllers/pod_control.h"
 #include "cluster/controllers/stateful_claims.h"
-#include "kube/parallel_queue.h"
+#include "kube/work_queue.h"
 
 namespace koord::cluster {
 
@@ -45,7 +45,7 @@ class StatefulSetController {
   PodControl& pods_;
   StatefulClaims claims_;
   History history_;
-  kube::ParallelQueue queue_;
+  kube::WorkQueue queue_;
 };
 
 }  // namespace koord::cluster

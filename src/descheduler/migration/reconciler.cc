@@ -40,12 +40,11 @@ Reconciler::Reconciler(const MigrationControllerArgs& args, Handle& handle, Jobs
       writer_(handle, jobs),
       reservations_(handle.stores().of<api::Reservation>()),
       creator_(creator(handle)),
-      wakeups_(handle.executor(), [this](const std::string& name) { wake(name); }) {
-  for (std::int64_t n = 0; n < args.maxConcurrentReconciles; ++n)
-    workers_.push_back(std::make_unique<kube::WorkQueue>(
-        handle.executor(), "podmigrationjob",
-        [this](std::string name) { return reconcile(std::move(name)); }));
-}
+      queue_(
+          handle.executor(), "podmigrationjob",
+          [this](std::string name) { return reconcile(std::move(name)); },
+          static_cast<std::size_t>(args.maxConcurrentReconciles)),
+      wakeups_(handle.executor(), [this](const std::string& name) { wake(name); }) {}
 
 Reconciler::~Reconciler() = default;
 
@@ -59,7 +58,7 @@ bool Reconciler::isOurs(const api::PodMigrationJob& job) const {
 }
 
 void Reconciler::wake(const std::string& name) {
-  workers_[std::hash<std::string>{}(name) % workers_.size()]->add(name);
+  queue_.add(name);
 }
 
 void Reconciler::wakeJobsOf(const api::Pod& pod) {
@@ -92,7 +91,7 @@ void Reconciler::start() {
   reservations_.addHandler(
       {wakeFor, [wakeFor](const ReservationPtr&, const ReservationPtr& after) { wakeFor(after); },
        wakeFor});
-  for (const auto& worker : workers_) worker->start();
+  queue_.start();
 }
 
 void Reconciler::jobChanged(const JobPtr& before, const JobPtr& after) {

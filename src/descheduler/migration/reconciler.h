@@ -109,7 +109,7 @@ class Reconciler {
   std::unordered_map<std::string, std::set<std::string>> byReservation_;  // job names
   std::unordered_map<api::ObjectKey, std::set<std::string>> byBoundPod_;  // likewise
   std::unordered_map<std::string, std::set<std::string>> byGroup_;        // jobs that move together
-  std::vector<std::unique_ptr<kube::WorkQueue>> workers_;
+  kube::WorkQueue queue_;
   std::set<std::string> starting_;  // jobs whose condition Eviction is being written
   Wakeups wakeups_;
   TaskGroup tasks_;

@@ -69,10 +69,10 @@ json::object statusPatch(const api::PodGroupStatus& before, const api::PodGroupS
 PodGroupController::PodGroupController(Handle& handle, Gangs& gangs)
     : handle_(handle),
       gangs_(gangs),
+      queue_(
+          handle.executor(), "podgroup", [this](std::string gang) { return sync(std::move(gang)); },
+          static_cast<std::size_t>(std::min<std::int64_t>(gangs.args().controllerWorkers, 64))),
       endedPods_(*handle.api(), handle.executor(), endedScope(), handle.random()) {
-  for (std::int64_t n = 0; n < std::min<std::int64_t>(gangs.args().controllerWorkers, 64); ++n)
-    queues_.push_back(std::make_unique<kube::WorkQueue>(
-        handle.executor(), "podgroup", [this](std::string gang) { return sync(std::move(gang)); }));
   endedPods_.setTransform(dropUnusedFields);
   endedPods_.addHandler({[this](const auto& pod) { ended(*pod, true); },
                          [this](const auto&, const auto& pod) { ended(*pod, true); },
@@ -88,7 +88,7 @@ void PodGroupController::start() {
   endedPods_.start();
   endedPods_.onSynced([this] {
     for (const auto& [id, gang] : gangs_.all()) changed(id);
-    for (auto& queue : queues_) queue->start();
+    queue_.start();
   });
 }
 
@@ -113,8 +113,7 @@ void PodGroupController::changed(const std::string& id) {
     return;
   }
   reportProblems(*gang);
-  if (gang->object && !isSettled(*gang->object))
-    queues_[std::hash<std::string>{}(id) % queues_.size()]->add(id);
+  if (gang->object && !isSettled(*gang->object)) queue_.add(id);
 }
 
 GangPods PodGroupController::podsOf(const Gang* gang, const std::string& id) const {

@@ -55,7 +55,7 @@ class PodGroupController {
   Handle& handle_;
   Gangs& gangs_;
   std::map<std::string, std::map<std::string, bool>> ended_;  // by gang, then uid: succeeded
-  std::vector<std::unique_ptr<kube::WorkQueue>> queues_;      // by hash of the gang
+  kube::WorkQueue queue_;
   kube::Informer<api::Pod> endedPods_;
   std::map<std::string, std::string> reportedProblems_;  // by gang
   struct Wait {

@@ -93,12 +93,10 @@ ReservationController::ReservationController(Handle& handle, ReservationIndex& i
       cluster_(handle.cluster()),
       executor_(handle.executor()),
       index_(index),
-      args_(args) {
-  for (std::int64_t n = 0; n < args_.controllerWorkers; ++n) {
-    workers_.push_back(std::make_unique<kube::WorkQueue>(
-        executor_, "reservation", [this](std::string uid) { return sync(std::move(uid)); }));
-  }
-}
+      args_(args),
+      queue_(
+          executor_, "reservation", [this](std::string uid) { return sync(std::move(uid)); },
+          static_cast<std::size_t>(args_.controllerWorkers)) {}
 
 ReservationController::~ReservationController() {
   index_.onChange = nullptr;
@@ -106,14 +104,14 @@ ReservationController::~ReservationController() {
 }
 
 void ReservationController::enqueue(const std::string& uid) {
-  workers_[std::hash<std::string>{}(uid) % workers_.size()]->add(uid);
+  queue_.add(uid);
 }
 
 Task<void> ReservationController::run() {
   index_.onChange = [this](const std::string& uid) { enqueue(uid); };
   for (const auto& [name, entry] : index_.all())
     if (!entry->operating) enqueue(entry->uid());
-  for (const auto& worker : workers_) worker->start();
+  queue_.start();
   for (;;) {
     auto pause = sleepFor(executor_, args_.gcInterval);
     co_await pause;

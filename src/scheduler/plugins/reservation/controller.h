@@ -47,7 +47,7 @@ class ReservationController {
   Executor& executor_;
   ReservationIndex& index_;
   const ReservationArgs args_;
-  std::vector<std::unique_ptr<kube::WorkQueue>> workers_;  // by hash of the uid
+  kube::WorkQueue queue_;
   std::set<std::pair<WallTime, std::string>> ends_;
   std::map<std::string, WallTime> endOf_;
   std::map<std::string, std::string> reported_;  // reported problems, by uid

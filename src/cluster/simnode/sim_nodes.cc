@@ -49,12 +49,6 @@ constexpr Duration kLeaseRenewal = kNodeLeaseDuration / 2;
 constexpr std::size_t kGroup = 100;
 constexpr Duration kGroupPause = 20ms;
 
-// Unreachable addresses from 10.0.0.0/8: each node and each pod has its own.
-std::string address(std::uint32_t block, std::uint32_t number) {
-  return fmt::format("10.{}.{}.{}", (block + (number >> 16)) & 0xff, (number >> 8) & 0xff,
-                     number & 0xff);
-}
-
 api::ObjectKey keyOf(const std::string& text) {
   const auto slash = text.find('/');
   return {text.substr(0, slash), text.substr(slash + 1)};
@@ -75,6 +69,12 @@ bool ready(const api::Node& node) {
 bool isReady(const api::Pod& pod) {
   const auto found = std::ranges::find(pod.status.conditions, "Ready", &api::PodCondition::type);
   return found != pod.status.conditions.end() && found->status == "True";
+}
+
+std::string addressOf(const api::Node& node) {
+  for (const auto& address : node.status.addresses)
+    if (address.type == "InternalIP") return address.address;
+  return {};
 }
 
 const api::ContainerStatus* statusOf(const api::Pod& pod, const std::string& container) {
@@ -233,7 +233,8 @@ void SimNodes::nodeSeen(const api::Node& node) {
   }
   const auto [known, fresh] = nodesByName_.try_emplace(name);
   if (fresh) {
-    known->second.ip = address(200, static_cast<std::uint32_t>(nodesByName_.size()));
+    known->second.ip = addressOf(node);
+    nodeAddresses_.take(known->second.ip);
     known->second.reportAt = executor_.steadyNow();
     for (const auto& pod : pods_.objects())
       if (pod->spec.nodeName == name) onPod(*pod);
@@ -245,6 +246,8 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   const auto node = nodes_.get({"", name});
   const auto known = nodesByName_.find(name);
   if (!node || known == nodesByName_.end() || ready(*node)) co_return Result<>{};
+  // Not before: the addresses of all known nodes are taken now.
+  if (known->second.ip.empty()) known->second.ip = nodeAddresses_.next();
   const std::string ip = known->second.ip;  // the entry may be gone when the lease is renewed
   auto renewing = renewNodeLease(api_, name, executor_.wallNow());
   auto renewed = co_await renewing;
@@ -276,6 +279,7 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
 
 void SimNodes::onPod(const api::Pod& pod) {
   if (pod.spec.nodeName.empty()) return;
+  podAddresses_.take(pod.status.podIP.str());
   const auto node = nodesByName_.find(pod.spec.nodeName);
   if (node == nodesByName_.end()) return;
   const auto key = api::keyOf(pod.metadata);
@@ -344,7 +348,7 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
   status.startTime = pod->status.startTime ? pod->status.startTime : api::Time(now);
   status.qosClass = std::string(model::textOf(model::computeKubernetesQos(pod->spec)));
   status.hostIP = nodesByName_.at(pod->spec.nodeName).ip;
-  status.podIP = pod->status.podIP.empty() ? address(100, nextPodIp_++) : pod->status.podIP;
+  status.podIP = pod->status.podIP.empty() ? podAddresses_.next() : pod->status.podIP;
   status.podIPs = {api::PodIP{status.podIP.str()}};
   for (const char* type : {"Initialized", "Ready", "ContainersReady"}) {
     api::PodCondition condition;

@@ -10,10 +10,11 @@
 
 #include "api/slo.h"
 #include "base/task.h"
+#include "cluster/simnode/addresses.h"
 #include "cluster/simnode/kwok.h"
 #include "cluster/simnode/node_shape.h"
 #include "kube/informer.h"
-#include "kube/parallel_queue.h"
+#include "kube/work_queue.h"
 
 namespace koord::cluster {
 
@@ -31,7 +32,7 @@ class SimNodes {
 
  private:
   struct SimNode {
-    std::string ip;
+    std::string ip;  // "" until its first sync
     std::set<api::ObjectKey> pods;
     SteadyTime reportAt{};
   };
@@ -58,9 +59,10 @@ class SimNodes {
   kube::Informer<api::NodeMetric> metrics_;
   std::map<std::string, SimNode> nodesByName_;
   std::set<api::ObjectKey> restored_;  // pods whose node is back: check their status again
-  std::uint32_t nextPodIp_ = 1;
-  kube::ParallelQueue nodeQueue_;
-  kube::ParallelQueue podQueue_;
+  Addresses podAddresses_{100};
+  Addresses nodeAddresses_{200};
+  kube::WorkQueue nodeQueue_;
+  kube::WorkQueue podQueue_;
   TaskGroup tasks_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
+
 #include "cluster/simnode/node_metric.h"
 #include "cluster/testing/test_cluster.h"
 
@@ -143,6 +146,46 @@ api::Pod pod(const std::string& name, const std::string& yaml) {
   decoded->metadata.namespace_ = "d";
   decoded->status.phase = "Running";
   return *decoded;
+}
+
+// With its own informers, as in a process.
+struct SimNodesRun {
+  SimNodesRun(TestCluster& cluster, int count)
+      : nodes(cluster.api, cluster.loop),
+        pods(cluster.api, cluster.loop),
+        sim(cluster.api, cluster.loop, nodes, pods, Random(3)) {
+    sim.start();
+    nodes.start();
+    pods.start();
+    EXPECT_TRUE(cluster.run(sim.createNodes(count, {})));
+    cluster.loop.advance(1s);
+  }
+
+  kube::Informer<api::Node> nodes;
+  kube::Informer<api::Pod> pods;
+  SimNodes sim;
+};
+
+TEST(SimNodesRestartTest, AddressesOfAnEarlierRunAreNotGivenAgain) {
+  TestCluster cluster;
+  cluster.bindTo("sim-0");
+  std::set<std::string> addresses;
+  const auto create = [&](const std::string& name) {
+    cluster.create("apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+                   "}\nspec: {containers: [{name: c, image: i}]}");
+    cluster.loop.advance(2s);
+    addresses.insert(cluster.get<api::Pod>(name)->status.podIP.str());
+  };
+  std::optional<SimNodesRun> run(std::in_place, cluster, 2);
+  create("a");
+  create("b");
+  run.reset();
+  run.emplace(cluster, 4);
+  create("c");
+  for (const auto* name : {"sim-0", "sim-1", "sim-2", "sim-3"})
+    addresses.insert(cluster.get<api::Node>(name)->status.addresses.front().address);
+  EXPECT_EQ(addresses.size(), 7u);
+  EXPECT_FALSE(addresses.contains(""));
 }
 
 TEST(KwokTest, UsageIsAnnotatedOrHalfOfTheRequestInThePodsOwnResources) {

@@ -53,8 +53,11 @@ ENTRYPOINT ["/koord-runtime-proxy"]
 # docker exec koordctl cat /var/lib/koordctl/kubeconfig > kubeconfig
 FROM debian:bookworm-slim AS koordctl
 COPY --from=build /out/koordinator/ /usr/local/
+# A cluster without a host node needs no privileges.
+RUN install -d -m 700 -o 65532 -g 65532 /var/lib/koordctl
+USER 65532:65532
 VOLUME /var/lib/koordctl
 EXPOSE 6443
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["koordctl"]
-CMD ["up", "--host-node=off", "--listen=0.0.0.0:6443"]
+CMD ["up", "--host-node=off", "--listen=0.0.0.0:6443", "--data-dir=/var/lib/koordctl"]

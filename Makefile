@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 UP_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: docs screenshots images deb tarball reference help up test test-long build bench format lint clean packages asan tsan fuzz
+.PHONY: docs screenshots images deb tarball sources reference help up test test-long build bench format lint clean packages asan tsan fuzz
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,7 +34,7 @@ build: packages ## build every program into build/release/bin
 IMAGE_TAG ?= latest
 images: packages ## make OCI images of the programs, in build/images
 	@scripts/build.sh $(BUILD) $(JOBS) programs
-	@while read -r name user; do scripts/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --user $$user \
+	@while read -r name user; do packaging/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --user $$user \
 	  --tag koordinator-sh/$$name:$(IMAGE_TAG) || exit 1; done < $(BUILD)/packaging/images.txt
 
 deb: packages ## make Debian packages, in build/deb
@@ -46,6 +46,10 @@ tarball: packages ## make a tar archive that runs on Debian 12 and 13, Ubuntu 22
 	@scripts/install-packages.sh patchelf
 	@packaging/build.sh $(BUILD) $(JOBS)
 	@packaging/make-tarball.py $(BUILD) build/koordinator-$$(scripts/version.sh)-linux-amd64.tar.gz --date $$(packaging/date.sh)
+
+sources: tarball ## download the sources of the archive's libraries under the GPL or LGPL, to offer them with it, in build/sources
+	@tar -xzOf build/koordinator-$$(scripts/version.sh)-linux-amd64.tar.gz --wildcards '*/doc/koordinator/libraries' > build/libraries
+	@packaging/sources.sh build/libraries build/sources
 
 bench: packages ## run every benchmark; one JSON object per line
 	@scripts/build.sh $(BUILD) $(JOBS) benches

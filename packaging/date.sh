@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 if [ -n "${SOURCE_DATE_EPOCH:-}" ]; then
   echo "$SOURCE_DATE_EPOCH"
-elif git rev-parse --git-dir >/dev/null 2>&1; then
+elif [ -e .git ]; then
   git log -1 --format=%ct
 else
   stat -c %Y CMakeLists.txt

@@ -10,5 +10,5 @@ archive=build/koordinator-$(scripts/version.sh)-linux-amd64.tar.gz
 cp build/deb/*.deb "$archive" "$out/packages/"
 tar -xzf "$archive" -C "$out/koordinator" --strip-components=1
 while read -r name _; do
-  scripts/make-image.py "$build/bin/$name" "$out/$name" --folder
+  packaging/make-image.py "$build/bin/$name" "$out/$name" --folder
 done < "$build/packaging/images.txt"

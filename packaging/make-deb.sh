@@ -8,8 +8,9 @@ build=$(realpath "$1") output=$2
 version=$(scripts/version.sh --debian)
 SOURCE_DATE_EPOCH=$(packaging/date.sh)
 export SOURCE_DATE_EPOCH KOORD_BUILD=$build
-rm -rf "$output"
 source=$output/koordinator-$version
+rm -rf "$source"
+rm -f "$output"/koord*.deb "$output"/koordinator_*.{buildinfo,changes}
 mkdir -p "$source"
 cp -r packaging/debian "$source/debian"
 cat > "$source/debian/changelog" <<END

@@ -5,8 +5,9 @@
     make-image.py PROGRAM FOLDER --folder
 
 The image has one layer: the program, the shared libraries that it loads (as the loader of this machine finds
-them), the certificates of authorities that it may trust, and a user to run as. There is no shell and no package
-manager in it. The same inputs give the same bytes, so an image that did not change keeps its digest.
+them) with their licences, the certificates of authorities that it may trust, and a user to run as. There is no
+shell and no package manager in it. The same inputs give the same bytes, so an image that did not change keeps its
+digest.
 
 With --folder the files are written to a folder, for the Dockerfile. packaging/CMakeLists.txt says which programs have
 images, and which users they run as.
@@ -20,28 +21,23 @@ import hashlib
 import io
 import json
 import os
-import re
 import subprocess
 import tarfile
 import tempfile
+
+import libraries
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 # Name look-ups: glibc loads these by name, so ldd does not show them.
 LOADED_BY_NAME = ("libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2")
 PASSWD = "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n"
 NSSWITCH = "hosts: files dns\n"
+DOCUMENTS = "/usr/share/doc/koordinator"
 
 
 def libraries_of(program):
     """Paths in the image to files of this machine."""
-    listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
-    if "not found" in listed:
-        raise SystemExit(f"{program}: a library is missing:\n{listed}")
-    found = {}
-    for line in listed.splitlines():
-        match = re.search(r"(?:=> )?(/\S+) \(0x", line)
-        if match:
-            found[match.group(1)] = os.path.realpath(match.group(1))
+    found = libraries.of_program(program)
     folder = next((os.path.dirname(path) for path in found if "libc.so" in path), "/lib/x86_64-linux-gnu")
     for name in LOADED_BY_NAME:
         path = os.path.join(folder, name)
@@ -88,12 +84,17 @@ class Layer:
 def layer_of(program):
     layer = Layer()
     layer.file(os.path.basename(program), stripped(program), 0o755)
-    for path, source in sorted(libraries_of(program).items()):
+    brought = libraries_of(program)
+    for path, source in sorted(brought.items()):
         with open(source, "rb") as file:
             layer.file(path, file.read(), 0o755)
-    if os.path.exists(CERTIFICATES):
+    certificates = os.path.exists(CERTIFICATES)
+    if certificates:
         with open(CERTIFICATES, "rb") as file:
             layer.file(CERTIFICATES, file.read())
+    notices = libraries.notices(brought.values(), ["ca-certificates"] if certificates else [])
+    for name, content in sorted(notices.items()):
+        layer.file(f"{DOCUMENTS}/{name}", content)
     layer.file("/etc/passwd", PASSWD.encode())
     layer.file("/etc/nsswitch.conf", NSSWITCH.encode())
     layer.folder("tmp", 0o1777)

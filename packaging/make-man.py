@@ -37,7 +37,7 @@ FILES = {
                           ("/etc/koordinator/koord-descheduler.kubeconfig", "how it reaches the cluster"),
                           ("/etc/default/koord-descheduler", "more flags and variables of the service")),
     "koord-device-daemon": (("/etc/default/koord-device-daemon", "more flags and variables of the service"),),
-    "koord-runtime-proxy": (),
+    "koord-runtime-proxy": (("/etc/default/koord-runtime-proxy", "more flags and variables of the service"),),
 }
 
 

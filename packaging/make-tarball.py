@@ -19,12 +19,14 @@ import sys
 import tarfile
 import tempfile
 
+import libraries
+
 # Ubuntu 22.04 has the oldest ones: glibc 2.35, and libstdc++ of GCC 12.
 GLIBC = (2, 35)
 GLIBCXX = (3, 4, 30)
 SYSTEM = re.compile(r"(libc|libm|libresolv|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux-x86-64|linux-vdso)\.so\.\d+$")
 PRIVATE = "lib/koordinator"
-COPYRIGHTS = "share/doc/koordinator/copyright"
+DOCUMENTS = "share/doc/koordinator"
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Functions that glibc has since 2.36. Their replacements ask the kernel, as those of glibc do.
 LENT = "libkoord-glibc.so.1"
@@ -74,15 +76,8 @@ def too_new(path):
 
 def libraries_of(programs):
     """{name: file of this host} of what the programs load and SYSTEM does not have."""
-    found = {}
-    for program in programs:
-        listed = run("ldd", program)
-        if "not found" in listed:
-            raise SystemExit(f"{program}: a library is missing:\n{listed}")
-        for name, path in re.findall(r"(\S+) => (/\S+) \(0x", listed):
-            if not SYSTEM.match(name):
-                found[name] = os.path.realpath(path)
-    return found
+    return {name: file for program in programs for path, file in libraries.of_program(program).items()
+            if not SYSTEM.match(name := os.path.basename(path))}
 
 
 def elf_hash(name):
@@ -153,18 +148,6 @@ def lend_symbols(folder, name):
             "-o", os.path.join(folder, LENT), input=LENT_SOURCE)
 
 
-def add_copyright(library, folder):
-    """The copyright of the Debian package that a library is from. dpkg knows it with or without /usr."""
-    for path in (library, library.removeprefix("/usr")):
-        done = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True)
-        if done.returncode == 0:
-            package = done.stdout.split(":")[0]
-            os.makedirs(folder, exist_ok=True)
-            shutil.copyfile(f"/usr/share/doc/{package}/copyright", os.path.join(folder, package))
-            return
-    raise SystemExit(f"{library}: which package has it?")
-
-
 def fill(build, root):
     """The contents of the archive."""
     subprocess.run(["cmake", "--install", build, "--prefix", root], check=True, stdout=subprocess.DEVNULL)
@@ -174,13 +157,18 @@ def fill(build, root):
     for program in programs:
         if problems := too_new(program):
             raise SystemExit(f"{program}: {sorted(problems)}")
-    for name, path in sorted(libraries_of(programs).items()):
+    brought = libraries_of(programs)
+    for name, path in sorted(brought.items()):
         shutil.copyfile(path, os.path.join(private, name))
         os.chmod(os.path.join(private, name), 0o755)
         lend_symbols(private, name)
-        add_copyright(path, os.path.join(root, COPYRIGHTS))
+    for name, content in libraries.notices(brought.values()).items():
+        path = os.path.join(root, DOCUMENTS, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content)
     for file in ("LICENSE", "README.md"):
-        shutil.copyfile(os.path.join(SOURCE, file), os.path.join(root, "share", "doc", "koordinator", file))
+        shutil.copyfile(os.path.join(SOURCE, file), os.path.join(root, DOCUMENTS, file))
     for program in programs:
         run("strip", program)
         # DT_RPATH, which also counts for what a library of these needs.

@@ -90,7 +90,7 @@ def main():
         print("skipped: it takes root, containerd, ctr and runc")
         sys.exit(77)
     failed = []
-    make = os.path.join(options.source, "scripts", "make-image.py")
+    make = os.path.join(options.source, "packaging", "make-image.py")
     with Containerd() as containerd:
         for name in PROGRAMS:
             program = os.path.join(options.programs, name)

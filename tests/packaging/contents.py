@@ -4,8 +4,8 @@
     contents.py --programs FOLDER --source REPOSITORY
 
 The manuals name every command and flag; the services use flags, files and variables that are there; the programs read
-the shipped configuration files; nothing needs a newer C or C++ library than Ubuntu 22.04 has; debian/control has the
-packages of packaging/CMakeLists.txt.
+the shipped configuration files; nothing needs a newer C or C++ library than Ubuntu 22.04 has; the licence of each library
+allows to distribute the programs with it; debian/control has the packages of packaging/CMakeLists.txt.
 """
 
 import argparse
@@ -39,6 +39,8 @@ def read(*parts):
 
 
 def module(source, name):
+    if (folder := os.path.join(source, "packaging")) not in sys.path:
+        sys.path.insert(0, folder)
     spec = importlib.util.spec_from_file_location(name.replace("-", "_"), os.path.join(source, "packaging", name + ".py"))
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
@@ -97,6 +99,33 @@ def check_services(programs, source, folder):
             check(flag in known, f"{program}: its service uses --{flag}, which it does not have")
 
 
+def check_hardening(source):
+    """Directives of systemd whose effect their names do not show."""
+    for program in SERVICES:
+        unit = read(source, "deploy", "systemd", program + ".service")
+        # systemd 249 of Ubuntu 22.04 closes /dev/nvidia0 and the like with ProtectClock=yes, too.
+        if program in ("koordlet", "koord-device-daemon"):
+            closed = re.findall(r"^(?:ProtectClock|PrivateDevices|DeviceAllow|DevicePolicy)=.*", unit, re.M)
+            check(not closed, f"{program} does not reach accelerators: {closed}")
+        check("StartLimitIntervalSec=0\n" in unit, f"{program}: systemd does not restart it after some failures")
+        check("CapabilityBoundingSet=" in unit and "NoNewPrivileges=yes" in unit, f"{program} has every capability")
+
+
+def check_licences(programs, source):
+    libraries = module(source, "libraries")
+    seen = set()
+    for program in (*SERVICES, "koordctl"):
+        for file in libraries.of_program(os.path.join(programs, program)).values():
+            package = libraries.package_of(file)
+            licence = libraries.licence_of(package)
+            check(not re.match(r"GPL-[\d.]+\+?$", licence), f"{program} loads {file}, which is under {licence}")
+            seen.add(package)
+    check("libc6" in seen and "libssl3" in seen, f"saw only the libraries of {sorted(seen)}")
+    notices = libraries.notices(["/lib/x86_64-linux-gnu/libc.so.6"])
+    for name in ("copyright/libc6", "licences/LGPL-2.1", "libraries"):
+        check(len(notices.get(name, "")) > 500, f"the notices of libc6 do not have {name}")
+
+
 def check_names(programs, source):
     lists = read(source, "packaging", "CMakeLists.txt")
     packages = set(re.findall(r"^koord_package\(([\w-]+)", lists, re.M)) | set(re.findall(r"COMPONENT ([a-z-]+)\)", lists))
@@ -130,6 +159,8 @@ def main():
         check_services(options.programs, options.source, folder)
     check_names(options.programs, options.source)
     check_symbols(options.programs, options.source)
+    check_hardening(options.source)
+    check_licences(options.programs, options.source)
     if problems:
         sys.exit("\n".join(problems))
     print("packaging: contents are as they should be")

@@ -89,7 +89,7 @@ def host_kubectl(root):
 
 
 def install(root, debs):
-    os.makedirs(root.at("debs"))
+    os.makedirs(root.at("debs"), exist_ok=True)
     for deb in debs:
         shutil.copy(deb, root.at("debs"))
     root.run("sh", "-c", "apt-get install -y -q --no-install-recommends /debs/*.deb", timeout=1800)
@@ -134,7 +134,6 @@ def check_packages(debs, roots):
         before = root.files(CHANGED_BY_APT)
         packages_before = root.run("dpkg-query", "-W", "-f", "${Package}\n").split()
         install(root, debs)
-        shutil.rmtree(root.at("debs"))
         look_at_manuals(root)
         look_at_completion(root)
         look_at_services(root)
@@ -147,6 +146,11 @@ def check_packages(debs, roots):
         for name in ("koordlet", "koord-scheduler", "koord-manager"):
             with open(root.at(f"etc/koordinator/{name}.kubeconfig"), "w") as file:
                 file.write("secret\n")
+        os.makedirs(root.at("run/koordlet/xpu-device-infos"), exist_ok=True)
+        root.run("apt-get", "purge", "-y", "-q", "koordlet")
+        check(os.listdir(root.at("run/koordlet")) == ["xpu-device-infos"], "the purge of koordlet removes what koord-device-daemon has")
+        install(root, debs)
+        shutil.rmtree(root.at("debs"))
         ours = [name for name in root.run("dpkg-query", "-W", "-f", "${Package}\n").split() if name.startswith("koord")]
         check(len(ours) == len(debs), f"installed: {ours}")
         root.run("apt-get", "remove", "-y", "-q", *ours)

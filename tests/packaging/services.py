@@ -26,6 +26,31 @@ until_active test -S /run/koordlet/koordlet.sock
 for unit in koordctl@demo koordlet koord-scheduler koord-manager koord-descheduler koord-device-daemon; do
   echo "active $unit $(systemctl is-active $unit) $(systemctl show -p NRestarts --value $unit)"
 done
+# The flags that /etc/default/koord-scheduler proposes.
+flags=$(sed -n 's/^# \(--auth\)/\1/p' /etc/default/koord-scheduler | tr '\n' ' ')
+[ $(wc -w <<< "$flags") = 2 ] || echo "failed: /etc/default/koord-scheduler proposes $flags"
+echo "KOORD_SCHEDULER_FLAGS=\"$flags\"" >> /etc/default/koord-scheduler
+systemctl restart koord-scheduler
+until_active bash -c "exec 3<>/dev/tcp/127.0.0.1/10251"
+echo "proposed flags $(systemctl is-active koord-scheduler) $(systemctl show -p NRestarts --value koord-scheduler)"
+# An upgrade, by dpkg's rules also that to the same version, restarts what runs, except clusters.
+pid_of() { systemctl show -p MainPID --value $1; }
+units="koordctl@demo koordlet koord-scheduler koord-manager koord-descheduler koord-device-daemon"
+for unit in $units; do echo "$unit $(pid_of $unit)"; done > /tmp/pids
+echo '# mine' >> /etc/default/koordlet
+mv /usr/sbin/policy-rc.d /tmp
+dpkg -i /debs/*.deb < /dev/null || echo "failed: upgrade"
+mv /tmp/policy-rc.d /usr/sbin
+for unit in $units; do
+  echo "upgraded $unit $(systemctl is-active $unit) $(grep -qx "$unit $(pid_of $unit)" /tmp/pids && echo continues || echo restarted)"
+done
+mv /usr/sbin/policy-rc.d /tmp
+dpkg --remove --force-depends koord-scheduler
+echo "removed koord-scheduler $(systemctl is-active koord-scheduler)"
+dpkg -i /debs/koord-scheduler_*.deb
+mv /tmp/policy-rc.d /usr/sbin
+echo "again koord-scheduler $(systemctl is-active koord-scheduler)"
+grep -qx '# mine' /etc/default/koordlet || echo "failed: the upgrade replaces a changed file of /etc/default"
 # As a user does; a purge of the packages takes it back.
 systemctl enable koordctl@demo koordlet koord-scheduler koord-manager koord-descheduler || echo "failed: enable"
 journalctl --no-pager -u 'koord*' > /root/journal.log
@@ -36,6 +61,10 @@ UNIT = "[Unit]\nAfter=multi-user.target\n[Service]\nType=oneshot\nExecStart=/roo
 EXPECTED = [f"enabled {unit} {'enabled' if unit == 'koord-device-daemon' else 'disabled'}" for unit in (
     "koordctl@demo", "koordlet", "koord-scheduler", "koord-manager", "koord-descheduler", "koord-runtime-proxy",
     "koord-device-daemon")]
+EXPECTED += [f"upgraded {unit} active restarted" for unit in ("koordlet", "koord-scheduler", "koord-manager", "koord-descheduler",
+                                                              "koord-device-daemon")]
+EXPECTED += ["proposed flags active 0", "removed koord-scheduler inactive", "again koord-scheduler inactive"]
+EXPECTED += ["upgraded koordctl@demo active continues"]
 EXPECTED += [f"active {unit} active 0" for unit in ("koordctl@demo", "koordlet", "koord-scheduler", "koord-manager",
                                                     "koord-descheduler", "koord-device-daemon")]
 

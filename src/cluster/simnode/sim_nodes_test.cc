@@ -168,6 +168,7 @@ struct SimNodesRun {
 
 TEST(SimNodesRestartTest, AddressesOfAnEarlierRunAreNotGivenAgain) {
   TestCluster cluster;
+  cluster.pods.start();
   cluster.bindTo("sim-0");
   std::set<std::string> addresses;
   const auto create = [&](const std::string& name) {

@@ -7,12 +7,12 @@
 #include "base/file.h"
 #include "base/version/version.h"
 #include "scheduler/app/app.h"
+#include "scheduler/app/malloc_conf.h"
 #include "scheduler/plugins/registry.h"
 
-// Read by jemalloc. One thread does the work, and the memory of a burst of pods is returned to the
-// system soon afterwards. MALLOC_CONF in the environment overrides it.
+// Read by jemalloc. MALLOC_CONF in the environment overrides it.
 extern "C" const char* const malloc_conf;
-const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
+const char* const malloc_conf = koord::scheduler::kMallocConf;
 
 int main(int argc, char** argv) {
   koord::scheduler::Flags flags;

@@ -8,6 +8,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/log_output.h"
+#include "base/log_silence.h"
 #include "base/utf8.h"
 
 namespace koord::log {
@@ -53,6 +54,11 @@ void setup(const Options& options) {
   logger->flush_on(spdlog::level::info);
   gVerbosity = options.verbosity;
   spdlog::set_default_logger(std::move(logger));
+}
+
+void silence() {
+  spdlog::default_logger_raw()->set_level(spdlog::level::off);
+  gVerbosity = -1;
 }
 
 int verbosity() {

@@ -122,6 +122,28 @@ Result<RequestHeaderOptions> readRequestHeaders(const api::StringMap& data) {
   return options;
 }
 
+class RequestGuard::Admitted final : public Caller {
+ public:
+  Admitted(RequestGuard& guard, User user) : guard_(guard), user_(std::move(user)) {}
+  const std::string& name() const override { return user_.name; }
+  Task<Result<bool>> may(ResourceAccess access) const override {
+    json::object attributes{{"verb", access.verb}};
+    const auto add = [&](const char* key, const std::string& value) {
+      if (!value.empty()) attributes.emplace(key, value);
+    };
+    add("group", access.group);
+    add("resource", access.resource);
+    add("subresource", access.subresource);
+    add("namespace", access.namespace_);
+    add("name", access.name);
+    return guard_.decide(user_, "resourceAttributes", std::move(attributes));
+  }
+
+ private:
+  RequestGuard& guard_;
+  const User user_;
+};
+
 RequestGuard::RequestGuard(Executor& executor, Api* authentication, Api* authorization,
                            GuardOptions options)
     : executor_(executor),
@@ -132,6 +154,14 @@ RequestGuard::RequestGuard(Executor& executor, Api* authentication, Api* authori
       decisions_(kMaxCachedAnswers) {}
 
 net::HttpServer::Handler RequestGuard::around(net::HttpServer::Handler handler) {
+  return around(CallerHandler([handler = std::move(handler)](net::ServerRequest request,
+                                                             std::shared_ptr<net::Responder> to,
+                                                             const std::shared_ptr<const Caller>&) {
+    handler(std::move(request), std::move(to));
+  }));
+}
+
+net::HttpServer::Handler RequestGuard::around(CallerHandler handler) {
   return [this, handler = std::move(handler)](net::ServerRequest request,
                                               std::shared_ptr<net::Responder> responder) {
     const std::string what = request.method + " " + request.target;
@@ -139,7 +169,7 @@ net::HttpServer::Handler RequestGuard::around(net::HttpServer::Handler handler) 
   };
 }
 
-Task<void> RequestGuard::handle(net::HttpServer::Handler handler, net::ServerRequest request,
+Task<void> RequestGuard::handle(CallerHandler handler, net::ServerRequest request,
                                 std::shared_ptr<net::Responder> responder) {
   auto authenticating = authenticate(request);
   const Result<User> user = co_await authenticating;
@@ -164,7 +194,8 @@ Task<void> RequestGuard::handle(net::HttpServer::Handler handler, net::ServerReq
         *responder, 403, "Forbidden",
         fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user->name, verb, path));
   }
-  handler(std::move(request), std::move(responder));
+  auto caller = std::make_shared<const Admitted>(*this, *user);
+  handler(std::move(request), std::move(responder), std::move(caller));
 }
 
 Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerRequest& request) {
@@ -246,11 +277,18 @@ Task<Result<RequestGuard::User>> RequestGuard::review(std::string token) {
 
 Task<Result<bool>> RequestGuard::authorize(const User& user, std::string verb, std::string path) {
   if (alwaysAllowed(path)) co_return true;
+  auto deciding =
+      decide(user, "nonResourceAttributes", json::object{{"path", path}, {"verb", verb}});
+  auto decided = co_await deciding;
+  co_return decided;
+}
+
+Task<Result<bool>> RequestGuard::decide(const User& user, const char* kind,
+                                        json::object attributes) {
   if (std::ranges::find(user.groups, "system:masters") != user.groups.end()) co_return true;
   if (!authorization_) co_return false;
-  json::object spec{{"user", user.name},
-                    {"groups", listOf(user.groups)},
-                    {"nonResourceAttributes", {{"path", path}, {"verb", verb}}}};
+  json::object spec{
+      {"user", user.name}, {"groups", listOf(user.groups)}, {kind, std::move(attributes)}};
   if (!user.uid.empty()) spec.emplace("uid", user.uid);
   if (user.extra.is_object()) spec.emplace("extra", user.extra);
   const std::string question = toJson(spec);

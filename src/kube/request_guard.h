@@ -11,6 +11,8 @@
 //
 // On one executor; must outlive the server that it guards.
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +51,26 @@ struct GuardOptions {
   std::vector<std::string> clientAuthorities;
 };
 
+// What a client wants to do with objects, as in a SubjectAccessReview.
+struct ResourceAccess {
+  std::string verb;
+  std::string group;
+  std::string resource;
+  std::string subresource;
+  std::string namespace_;  // "" = all namespaces, or a cluster-scoped resource
+  std::string name;        // "" = all names
+};
+
+// The caller of an admitted request, for handlers that check access to objects, too.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  virtual const std::string& name() const = 0;
+  // True if the cluster allows it. Fails if the cluster cannot answer. The caller must outlive the
+  // task.
+  virtual Task<Result<bool>> may(ResourceAccess access) const = 0;
+};
+
 class RequestGuard {
  public:
   // authentication: nullptr = tokens are refused. authorization: nullptr = only the paths above are
@@ -56,6 +78,10 @@ class RequestGuard {
   RequestGuard(Executor& executor, Api* authentication, Api* authorization, GuardOptions options);
 
   net::HttpServer::Handler around(net::HttpServer::Handler handler);
+  // For handlers that must know the caller.
+  using CallerHandler = std::function<void(net::ServerRequest, std::shared_ptr<net::Responder>,
+                                           std::shared_ptr<const Caller>)>;
+  net::HttpServer::Handler around(CallerHandler handler);
 
   // Applies from the next request on.
   void setAuthorities(std::vector<std::string> clients, RequestHeaderOptions proxies);
@@ -73,14 +99,16 @@ class RequestGuard {
     SteadyTime until{};
   };
 
-  Task<void> handle(net::HttpServer::Handler handler, net::ServerRequest request,
+  Task<void> handle(CallerHandler handler, net::ServerRequest request,
                     std::shared_ptr<net::Responder> responder);
   // The client's identity; an error is the reason why the credentials are refused.
   Task<Result<User>> authenticate(const net::ServerRequest& request);
   // The identity that a front proxy names; nullopt if it names none.
   Result<std::optional<User>> proxied(const net::ServerRequest& request) const;
   Task<Result<User>> review(std::string token);
+  class Admitted;
   Task<Result<bool>> authorize(const User& user, std::string verb, std::string path);
+  Task<Result<bool>> decide(const User& user, const char* kind, json::object attributes);
   bool alwaysAllowed(std::string_view path) const;
 
   Executor& executor_;

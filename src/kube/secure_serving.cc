@@ -90,9 +90,22 @@ const std::array<SecureServing::Authority, 2> SecureServing::kAuthorities = {{
 Result<std::unique_ptr<SecureServing>> SecureServing::start(Component& component,
                                                             SecureServingOptions options,
                                                             net::HttpServer::Handler handler) {
+  return startWith(component, std::move(options),
+                   [&](RequestGuard& guard) { return guard.around(std::move(handler)); });
+}
+
+Result<std::unique_ptr<SecureServing>> SecureServing::start(Component& component,
+                                                            SecureServingOptions options,
+                                                            RequestGuard::CallerHandler handler) {
+  return startWith(component, std::move(options),
+                   [&](RequestGuard& guard) { return guard.around(std::move(handler)); });
+}
+
+Result<std::unique_ptr<SecureServing>> SecureServing::startWith(Component& component,
+                                                                SecureServingOptions options,
+                                                                const Around& around) {
   std::unique_ptr<SecureServing> serving(new SecureServing(component, std::move(options)));
-  if (auto begun = serving->begin(std::move(handler)); !begun)
-    return fail(std::move(begun.error()));
+  if (auto begun = serving->begin(around); !begun) return fail(std::move(begun.error()));
   return serving;
 }
 
@@ -105,7 +118,7 @@ Result<> SecureServing::readAuthority(const Authority& authority, Trust& trust) 
   return {};
 }
 
-Result<> SecureServing::begin(net::HttpServer::Handler handler) {
+Result<> SecureServing::begin(const Around& around) {
   if (auto guarded = makeGuard(); !guarded) return guarded;
   auto certificate = certificateAtStart(options_, component_.executor().wallNow());
   if (!certificate) return fail(std::move(certificate.error()));
@@ -121,8 +134,7 @@ Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   net::ServerOptions server;
   server.listen = fmt::format("{}:{}", options_.bindAddress, options_.port);
   server.tls = std::make_shared<net::ServerTls>(tls_);
-  auto started = net::HttpServer::start(component_.executor(), std::move(server),
-                                        guard_->around(std::move(handler)));
+  auto started = net::HttpServer::start(component_.executor(), std::move(server), around(*guard_));
   if (!started) return fail(std::move(started.error()));
   server_ = *std::move(started);
   log::info("serving on {}", server_->address());

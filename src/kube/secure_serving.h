@@ -55,6 +55,9 @@ class SecureServing {
   static Result<std::unique_ptr<SecureServing>> start(Component& component,
                                                       SecureServingOptions options,
                                                       net::HttpServer::Handler handler);
+  static Result<std::unique_ptr<SecureServing>> start(Component& component,
+                                                      SecureServingOptions options,
+                                                      RequestGuard::CallerHandler handler);
   // Reads changed files that flags name; runs once a minute on its own. The certificate with its
   // key and each authority are independent: an unusable file leaves the previous content in force.
   // The error names all unusable files.
@@ -76,7 +79,12 @@ class SecureServing {
     std::string proxiesPem;
     RequestHeaderOptions proxies;
   };
-  Result<> begin(net::HttpServer::Handler handler);
+  // around: puts the guard in front of the handler.
+  using Around = std::function<net::HttpServer::Handler(RequestGuard& guard)>;
+  static Result<std::unique_ptr<SecureServing>> startWith(Component& component,
+                                                          SecureServingOptions options,
+                                                          const Around& around);
+  Result<> begin(const Around& around);
   // An authority whose file a flag names.
   struct Authority {
     const char* flag;

@@ -12,6 +12,7 @@
 #include "net/serving.h"
 #include "scheduler/app/feature_gates.h"
 #include "scheduler/app/recording_ring.h"
+#include "scheduler/oracle/service.h"
 
 namespace koord::scheduler {
 
@@ -35,6 +36,8 @@ class App final : public RunningScheduler {
                                       [this] { return surroundings(); });
     if (!ring) return fail(std::move(ring.error()));
     ring_ = *std::move(ring);
+    oracle_.emplace(component_.executor(), component_.api(), registry,
+                    [this] { return subject(); });
     events_.emplace(component_.api(), component_.executor(),
                     instance().scheduler().configuration().profiles.front().schedulerName,
                     component_.random().fork());
@@ -49,7 +52,7 @@ class App final : public RunningScheduler {
         return fail(std::move(server.error()));
     }
     if (flags.secure.port == 0) return {};
-    auto secure = kube::SecureServing::start(component_, flags.secure, handler());
+    auto secure = kube::SecureServing::start(component_, flags.secure, guardedHandler());
     if (!secure) return fail(std::move(secure.error()));
     secure_ = *std::move(secure);
     return {};
@@ -59,6 +62,7 @@ class App final : public RunningScheduler {
   void handle(net::ServerRequest request, std::shared_ptr<net::Responder> to) override {
     ring_->handle(std::move(request), std::move(to));
   }
+  oracle::Seam& seam() override { return ring_->seam(); }
   const InstanceSettings& settings() const override { return ring_->settings(); }
 
   void start() {
@@ -150,8 +154,21 @@ class App final : public RunningScheduler {
 
   net::HttpServer::Handler handler() {
     return [this](net::ServerRequest request, std::shared_ptr<net::Responder> to) {
-      ring_->handle(std::move(request), std::move(to));
+      handle(std::move(request), std::move(to));
     };
+  }
+  kube::RequestGuard::CallerHandler guardedHandler() {
+    return [this](net::ServerRequest request, std::shared_ptr<net::Responder> to,
+                  std::shared_ptr<const kube::Caller> caller) {
+      if (oracle::Service::concerns(request))
+        return oracle_->handle(std::move(request), std::move(to), std::move(caller));
+      handle(std::move(request), std::move(to));
+    };
+  }
+
+  oracle::Service::Subject subject() {
+    if (!instance().synced()) return {};
+    return {&instance().scheduler(), &ring_->seam()};
   }
 
   InstanceSurroundings surroundings() {
@@ -183,6 +200,7 @@ class App final : public RunningScheduler {
   bool leading_ = false;
   bool stopping_ = false;
   std::unique_ptr<RecordingRing> ring_;
+  std::optional<oracle::Service> oracle_;
   std::optional<kube::EventRecorder> events_;  // about the lease
   std::unique_ptr<kube::SecureServing> secure_;
   std::vector<std::unique_ptr<net::HttpServer>> servers_;

@@ -12,6 +12,7 @@ namespace koord::scheduler {
 class RunningScheduler : public kube::Running {
  public:
   virtual Scheduler& scheduler() = 0;
+  virtual oracle::Seam& seam() = 0;  // of that scheduler
   // As a request to the HTTP endpoints that a guard has admitted.
   virtual void handle(net::ServerRequest request, std::shared_ptr<net::Responder> to) = 0;
   // Those of the current recording.

@@ -29,7 +29,9 @@ Result<std::unique_ptr<RecordedInstance>> RecordedInstance::create(
     recording::Writer* writer) {
   std::unique_ptr<RecordedInstance> self(new RecordedInstance());
   if (!writer) {
-    auto instance = Instance::create(std::move(settings), registry, std::move(surroundings));
+    self->seam_ = std::make_unique<oracle::Seam>(surroundings.executor, surroundings.api);
+    InstanceSurroundings apart = self->behindSeam(std::move(surroundings));
+    auto instance = Instance::create(std::move(settings), registry, std::move(apart));
     if (!instance) return fail(std::move(instance.error()));
     self->instance_ = *std::move(instance);
     return self;
@@ -40,13 +42,9 @@ Result<std::unique_ptr<RecordedInstance>> RecordedInstance::create(
   self->api_ = std::make_unique<recording::RecordingApi>(recorder, surroundings.api);
   if (surroundings.http)
     self->http_ = std::make_unique<recording::RecordingTransport>(recorder, *surroundings.http);
-  InstanceSurroundings recorded{recorder,
-                                *self->api_,
-                                self->http_.get(),
-                                surroundings.serving,
-                                surroundings.metrics,
-                                std::move(surroundings.auditor),
-                                std::move(surroundings.service)};
+  self->seam_ = std::make_unique<oracle::Seam>(recorder, *self->api_);
+  InstanceSurroundings recorded = self->behindSeam(std::move(surroundings));
+  recorded.http = self->http_.get();
   Result<std::unique_ptr<Instance>> instance;
   self->input(Item::Begin, {}, [&] {
     instance = Instance::create(std::move(settings), registry, std::move(recorded));
@@ -58,6 +56,16 @@ Result<std::unique_ptr<RecordedInstance>> RecordedInstance::create(
     recorder.output(Item::Decision, 0, encodeDecision(textOf(pod, decision)));
   };
   return self;
+}
+
+InstanceSurroundings RecordedInstance::behindSeam(InstanceSurroundings surroundings) {
+  return {seam_->executor,
+          seam_->api,
+          surroundings.http,
+          surroundings.serving,
+          surroundings.metrics,
+          std::move(surroundings.auditor),
+          std::move(surroundings.service)};
 }
 
 template <class Fn>

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "scheduler/app/instance.h"
+#include "scheduler/oracle/seam.h"
 #include "scheduler/recording/recorder.h"
 #include "scheduler/recording/replayer.h"
 
@@ -26,9 +27,12 @@ class RecordedInstance {
 
   Instance& instance() { return *instance_; }
   const Instance& instance() const { return *instance_; }
+  // Where a copy of the process cuts the instance off (oracle/).
+  oracle::Seam& seam() { return *seam_; }
 
  private:
   RecordedInstance() = default;
+  InstanceSurroundings behindSeam(InstanceSurroundings surroundings);
   // Runs fn as an input of the recording, if there is one.
   template <class Fn>
   void input(recording::Item item, std::string_view bytes, Fn&& fn);
@@ -39,6 +43,7 @@ class RecordedInstance {
   std::unique_ptr<recording::Recorder> recorder_;
   std::unique_ptr<recording::RecordingApi> api_;
   std::unique_ptr<recording::RecordingTransport> http_;
+  std::unique_ptr<oracle::Seam> seam_;
   std::unique_ptr<Instance> instance_;
 };
 

@@ -50,6 +50,7 @@ class RecordingRing {
   void handle(net::ServerRequest request, std::shared_ptr<net::Responder> to);
   Instance& instance() { return current_.recorded->instance(); }
   const Instance& instance() const { return current_.recorded->instance(); }
+  oracle::Seam& seam() { return current_.recorded->seam(); }
   const InstanceSettings& settings() const { return settings_; }
   std::size_t takeOvers() const { return takeOvers_; }
   // True if something that was flushed is not on the disk yet.

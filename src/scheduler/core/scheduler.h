@@ -88,6 +88,7 @@ class Scheduler {
   void start();
   // Stops taking pods from the queue, and the controllers. Running bindings continue.
   void stop();
+  bool running() const { return running_; }
   std::size_t bindingsInFlight() const { return bindings_.size(); }
 
   // --- For services and tests.

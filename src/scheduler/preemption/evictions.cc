@@ -336,6 +336,7 @@ Task<void> Evictions::clearNomination(PodPtr pod) {
 }
 
 void Evictions::report(const Running& running, const PodInfo& victim, bool inMemory) {
+  if (onEvicted) onEvicted(*running.preemptor, victim, running.by.plugin);
   if (!running.by.events) return;
   const PodInfo& preemptor = *running.preemptor;
   running.by.events->record(

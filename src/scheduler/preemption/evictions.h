@@ -74,6 +74,9 @@ class Evictions {
   // Returns true if the pod terminates by preemption, or its eviction was requested and its object
   // does not show that yet.
   bool isLeaving(const PodInfo& victim) const;
+  // Called with each victim whose eviction was accepted; for simulations (oracle/). May be empty.
+  std::function<void(const PodInfo& preemptor, const PodInfo& victim, const std::string& plugin)>
+      onEvicted;
   // Returns true if a pod on the node terminates because of a preemption, by this process or an
   // earlier one.
   bool anyTerminates() const { return !terminatingByNode_.empty(); }

@@ -265,7 +265,9 @@ void HttpService::addServices() {
   for (const std::string& path : shown) paths.push_back(json::string(path));
   addAnswer("GET", "/apis/v1/__services__", For::Anybody, [paths](const net::RoutedRequest&) {
     return json::value(json::object{
-        {"GET", paths}, {"POST", json::array{"/apis/v1/explain/pods", "/apis/v1/whatif/pods"}}});
+        {"GET", paths},
+        {"POST",
+         json::array{"/apis/v1/explain/pods", "/apis/v1/simulations", "/apis/v1/whatif/pods"}}});
   });
   addAnswer("GET", "/apis/v1/nodes/", For::Anybody,
             [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });

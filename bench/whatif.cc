@@ -1,0 +1,293 @@
+// Simulations by fork (scheduler/oracle): 5,000 nodes, 150,000 pods, the shipped configuration.
+// "WhatIf/...": from the question as JSON until the answer as JSON, in wall time, over `rounds`
+// questions; fork_...: the part for which the scheduler stands still. Before each question some
+// pods are placed, because a scheduler at work writes memory between forks.
+// "WhatIf/throughput": pods that the scheduler places per second of wall and CPU time, alone and
+// with ten questions about one pod a second, in turns within one run; the shares compare the two.
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "api/codec.h"
+#include "base/virtual_loop.h"
+#include "bench.h"
+#include "scheduler/app/malloc_conf.h"
+#include "scheduler/config/shipped.h"
+#include "scheduler/core/informers.h"
+#include "scheduler/oracle/oracle.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/testing/builders.h"
+
+// As koord-scheduler's.
+extern "C" const char* const malloc_conf;
+const char* const malloc_conf = koord::scheduler::kMallocConf;
+
+namespace {
+
+using namespace koord;             // NOLINT: a program of its own
+using namespace koord::scheduler;  // NOLINT
+using bench::Numbers;
+using bench::Stopwatch;
+using scheduler::testing::NodeBuilder;
+using scheduler::testing::PodBuilder;
+
+constexpr int kClasses = 200;
+constexpr int kBatch = 1000;  // pods between two looks at the clock
+
+// Binds at once.
+class InstantApi final : public kube::Api {
+ public:
+  Task<Result<std::string>> call(kube::Request request) override {
+    if (request.subresource == "binding") onBind(request);
+    co_return std::string("{}");
+  }
+  std::unique_ptr<kube::Watch> watch(kube::Request, kube::WatchSink) override { return nullptr; }
+  std::function<void(const kube::Request&)> onBind;
+};
+
+PodBuilder podNumber(int n) {
+  const int c = n % kClasses;
+  PodBuilder pod(fmt::format("pod-{}", n));
+  pod.request("cpu", fmt::format("{}m", 500 + 10 * (c % 20)))
+      .request("memory", fmt::format("{}Mi", 1024 + c))
+      .label("app", fmt::format("app-{}", c));
+  api::OwnerReference owner;
+  owner.apiVersion = "apps/v1";
+  owner.kind = "ReplicaSet";
+  owner.name = fmt::format("app-{}", c);
+  owner.uid = fmt::format("uid-app-{}", c);
+  owner.controller = true;
+  pod.object().metadata.ownerReferences.push_back(std::move(owner));
+  return pod;
+}
+
+struct Bed {
+  VirtualLoop loop;
+  InstantApi api;
+  oracle::Seam seam{loop, api};
+  Registry registry = makeRegistry();
+  std::unique_ptr<Scheduler> scheduler;
+  int nodes;
+  int pods = 0;
+  std::deque<std::shared_ptr<const api::Pod>> running;
+
+  Bed(int nodeCount, int podCount) : nodes(nodeCount) {
+    SchedulerOptions options;
+    options.configuration = *parseConfiguration(shippedConfiguration({"default-scheduler"}));
+    scheduler = *Scheduler::create(std::move(options), registry, seam.executor, &seam.api);
+    for (int n = 0; n < nodes; ++n) {
+      NodeBuilder node(fmt::format("node-{}", n));
+      node.allocatable("cpu", "32").allocatable("memory", "128Gi");
+      node.label("kubernetes.io/hostname", fmt::format("node-{}", n));
+      scheduler->nodeAdded(node.build());
+    }
+    const auto reader = podReader(*scheduler);
+    for (; pods < podCount; ++pods) {
+      auto pod = std::make_shared<api::Pod>(
+          *podNumber(pods).nodeName(fmt::format("node-{}", pods % nodes)).build());
+      reader(*pod);
+      scheduler->podAdded(pod);
+      running.push_back(std::move(pod));
+    }
+    api.onBind = [this](const kube::Request& request) { bind(request.name); };
+    scheduler->start();
+    loop.runReady();
+  }
+  void bind(const std::string& name) {
+    const PodPtr pending = scheduler->pending({"default", name});
+    if (!pending) return;
+    auto after = std::make_shared<api::Pod>(*pending->pod);
+    const auto binding = scheduler->cluster().findPod(pending->uid());
+    after->spec.nodeName = scheduler->cluster().node(binding->node).name;
+    after->metadata.resourceVersion += "1";
+    loop.post([this, before = pending->pod, after] {
+      scheduler->podUpdated(before, after);
+      running.push_back(after);
+    });
+  }
+  // The cluster stays as full as it is.
+  void place(int count) {
+    for (int i = 0; i < count; ++i) {
+      scheduler->podDeleted(running.front());
+      running.pop_front();
+      scheduler->podAdded(podNumber(pods++).build());
+    }
+    loop.runReady();
+  }
+};
+
+struct Asking {
+  std::string body;
+  oracle::CompletePods complete;
+  std::int64_t placed = 0;  // that must be
+};
+
+std::string questionOf(json::object spec) {
+  return toJson(json::object{{"apiVersion", oracle::kSimulationVersion},
+                             {"kind", oracle::kSimulationKind},
+                             {"spec", std::move(spec)}});
+}
+
+json::value workload(const std::string& name, std::int64_t replicas, bool gang) {
+  json::object labels{{"app", name}};
+  if (gang) labels["pod-group.scheduling.sigs.k8s.io"] = name;
+  json::object container{
+      {"name", "main"},
+      {"resources", json::object{{"requests", json::object{{"cpu", "100m"}, {"memory", "1Gi"}}}}}};
+  json::object pod{{"metadata", json::object{{"labels", labels}}},
+                   {"spec", json::object{{"containers", json::array{std::move(container)}}}}};
+  return json::object{
+      {"apiVersion", "batch/v1"},
+      {"kind", "Job"},
+      {"metadata", json::object{{"name", name}, {"namespace", "default"}}},
+      {"spec", json::object{{"parallelism", replicas}, {"template", std::move(pod)}}}};
+}
+
+Asking onePod(Bed&) {
+  return {questionOf({{"objects", json::array{workload("one", 1, false)}}}), {}, 1};
+}
+
+Asking gang(Bed&) {
+  json::object group{{"apiVersion", "scheduling.sigs.k8s.io/v1alpha1"},
+                     {"kind", "PodGroup"},
+                     {"metadata", json::object{{"name", "train"}, {"namespace", "default"}}},
+                     {"spec", json::object{{"minMember", 512}}}};
+  return {questionOf({{"objects", json::array{std::move(group), workload("train", 512, true)}}}),
+          {},
+          512};
+}
+
+Asking drain(Bed& bed) {
+  Asking asking;
+  json::array names;
+  for (int n = 0; n < 50; ++n) {
+    names.push_back(json::string(fmt::format("node-{}", 7 * n)));
+    const auto node = *bed.scheduler->cluster().findNode(fmt::format("node-{}", 7 * n));
+    for (const PodPtr& pod : bed.scheduler->cluster().node(node).pods) {
+      asking.complete.emplace(pod->uid(), pod->pod);
+      ++asking.placed;
+    }
+  }
+  asking.body = questionOf({{"drainNodes", std::move(names)}});
+  return asking;
+}
+
+Asking growth(Bed&) {
+  json::array nodes{json::object{{"count", 500}, {"like", "node-1"}}};
+  return {questionOf({{"addNodes", std::move(nodes)},
+                      {"objects", json::array{workload("wave", 10'000, false)}}}),
+          {},
+          10'000};
+}
+
+struct Times {
+  double fork = 0, whole = 0;
+};
+
+Times ask(Bed& bed, const Asking& asking) {
+  const Stopwatch watch;
+  const auto document = parseJson(asking.body);
+  const auto question = oracle::readQuestion(*document);
+  if (!question) throw std::runtime_error(question.error().message);
+  auto child = oracle::ask(*bed.scheduler, bed.seam, bed.registry, *question, asking.complete,
+                           {.time = std::chrono::seconds(60)});
+  if (!child) throw std::runtime_error(child.error().message);
+  const double fork = watch.seconds();
+  const std::atomic<bool> cancelled = false;
+  const auto text = oracle::answerOf(*std::move(child), cancelled);
+  if (!text) throw std::runtime_error(text.error().message);
+  const double whole = watch.seconds();
+  const auto answer = parseJson(*text);
+  if (memberOf(memberOf(*answer, "status"), "placed") != json::value(asking.placed))
+    throw std::runtime_error(text->substr(0, 1000));
+  return {fork, whole};
+}
+
+Numbers timesOf(const Numbers& params, const std::function<Asking(Bed&)>& make) {
+  Bed bed(static_cast<int>(params.at("nodes")), static_cast<int>(params.at("pods")));
+  std::vector<double> forks, wholes;
+  bed.place(kBatch);
+  for (int round = 0; round < params.at("rounds"); ++round) {
+    bed.place(100);
+    const Times times = ask(bed, make(bed));
+    forks.push_back(1000 * times.fork);
+    wholes.push_back(1000 * times.whole);
+  }
+  return {{"fork_p50_ms", bench::percentile(forks, 0.5)},
+          {"fork_p99_ms", bench::percentile(forks, 0.99)},
+          {"p50_ms", bench::percentile(wholes, 0.5)},
+          {"p99_ms", bench::percentile(wholes, 0.99)},
+          {"resident_mib", bench::rssMib()}};
+}
+
+double childMib() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+struct Rate {
+  double pods = 0, wall = 0, cpu = 0;
+};
+
+// Places pods for so long; every `period` seconds a question is asked, answered by a child beside.
+void run(Bed& bed, double seconds, double period, Rate& rate) {
+  const Stopwatch watch;
+  const double cpu = bench::cpuSeconds();
+  double next = period;
+  std::vector<std::jthread> waiting;
+  const std::atomic<bool> cancelled = false;
+  const auto question = oracle::readQuestion(*parseJson(onePod(bed).body));
+  while (watch.seconds() < seconds) {
+    bed.place(kBatch);
+    rate.pods += kBatch;
+    if (period <= 0 || watch.seconds() < next) continue;
+    next += period;
+    auto child = oracle::ask(*bed.scheduler, bed.seam, bed.registry, *question, {});
+    if (!child) throw std::runtime_error(child.error().message);
+    waiting.emplace_back([&cancelled, child = *std::move(child)]() mutable {
+      (void)oracle::answerOf(std::move(child), cancelled);
+    });
+  }
+  rate.wall += watch.seconds();
+  rate.cpu += bench::cpuSeconds() - cpu;
+}
+
+Numbers throughput(const Numbers& params) {
+  Bed bed(static_cast<int>(params.at("nodes")), static_cast<int>(params.at("pods")));
+  bed.place(10 * kBatch);
+  Rate alone, asked;
+  for (int round = 0; round < params.at("rounds"); ++round) {
+    run(bed, 2, 0, alone);
+    run(bed, 2, 1 / params.at("questions_per_second"), asked);
+  }
+  return {{"alone_pods_per_second", alone.pods / alone.wall},
+          {"asked_pods_per_second", asked.pods / asked.wall},
+          {"wall_share_percent", 100 * (asked.pods / asked.wall) / (alone.pods / alone.wall)},
+          {"cpu_share_percent", 100 * (asked.pods / asked.cpu) / (alone.pods / alone.cpu)},
+          {"resident_mib", bench::rssMib()},
+          {"child_peak_rss_mib", childMib()}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Numbers cluster{{"nodes", 5000}, {"pods", 150'000}};
+  const auto with = [&](Numbers more) {
+    more.insert(cluster.begin(), cluster.end());
+    return more;
+  };
+  const auto timed = [](std::function<Asking(Bed&)> make) {
+    return [make = std::move(make)](const Numbers& params) { return timesOf(params, make); };
+  };
+  return bench::runAll(
+      argc, argv,
+      {{"WhatIf/onePod", with({{"rounds", 200}}), timed(onePod)},
+       {"WhatIf/gangOf512", with({{"rounds", 50}}), timed(gang)},
+       {"WhatIf/drain50Nodes", with({{"rounds", 50}}), timed(drain)},
+       {"WhatIf/add500Nodes10000Pods", with({{"rounds", 5}}), timed(growth)},
+       {"WhatIf/throughput", with({{"rounds", 5}, {"questions_per_second", 10}}), throughput}});
+}

@@ -1,0 +1,26 @@
+#pragma once
+
+// What a question and its answer may touch: the rights that the asker needs, and the parts of the
+// answer that the asker may not see.
+
+#include <vector>
+
+#include "kube/request_guard.h"
+#include "scheduler/oracle/question.h"
+
+namespace koord::scheduler::oracle {
+
+// The rights to do what the question supposes: create its objects in their namespaces, create
+// nodes, patch or delete nodes, and update the scheduler's configuration.
+std::vector<kube::ResourceAccess> rightsFor(const Question& question);
+// In addition, for each namespace of a pod on a node that is drained or lost.
+kube::ResourceAccess rightToEvict(const std::string& namespace_);
+// "create deployments.apps in namespace default"
+std::string describe(const kube::ResourceAccess& access);
+
+// Removes from the answer what `caller` may not read: names of victims and of other pods in
+// namespaces whose pods it may not list, quotas, and free amounts of nodes. Only numbers remain.
+// The caller must outlive the task.
+Task<Result<json::value>> visiblePart(const kube::Caller& caller, json::value answer);
+
+}  // namespace koord::scheduler::oracle

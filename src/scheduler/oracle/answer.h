@@ -1,0 +1,56 @@
+#pragma once
+
+// Answers a question on a scheduler that a seam has cut off: runs the course and describes it as a
+// document of kind SimulationResult. The scheduler is of no use afterwards.
+//
+//   status:
+//     complete: true               # false: a limit was reached; the rest was not tried
+//     placed, pending, notTried    # numbers of pods
+//     pods: [{namespace, name, of, from, state, node, message}]
+//     victims: [{namespace, name, node, priority, preemptor, preemptorPriority, plugin}]
+//     others: [{namespace, name, node}]   # pods that were pending before and have a node now
+//     remedies: [{pods, of, nearestMiss, butForOne, nodes: {count, like}}]
+//     quotas: [{name, before: {...}, after: {...}}]
+//     notes: [...]
+
+#include <functional>
+
+#include "scheduler/framework/registry.h"
+#include "scheduler/oracle/course.h"
+#include "scheduler/oracle/quota_view.h"
+
+namespace koord::scheduler::oracle {
+
+inline constexpr std::size_t kMaxPods = 20'000;
+
+struct Subject {
+  Scheduler& scheduler;
+  SeamExecutor& executor;  // cut
+  SeamApi& api;            // not yet
+  const Registry& registry;
+};
+
+class Answerer {
+ public:
+  explicit Answerer(Subject subject) : subject_(subject) {}
+
+  // Called now and then; it need not return. May be empty.
+  std::function<void()> checkpoint;
+
+  // Invalid: the question cannot be asked; the message names the field.
+  Result<json::value> answer(const Question& question, const CompletePods& pods);
+  // What was found until now; for a checkpoint that ends the answer.
+  json::value sofar(const std::string& why) const;
+
+ private:
+  Result<std::unique_ptr<Scheduler>> otherScheduler(const json::value& configuration);
+  json::object describe() const;
+
+  Subject subject_;
+  std::unique_ptr<Scheduler> other_;  // with the question's configuration
+  std::unique_ptr<ScratchServer> server_;
+  std::unique_ptr<Course> course_;
+  QuotaViews quotasBefore_;
+};
+
+}  // namespace koord::scheduler::oracle

@@ -1,0 +1,48 @@
+#include "scheduler/oracle/oracle.h"
+
+#include "base/log_silence.h"
+
+namespace koord::scheduler::oracle {
+
+namespace {
+
+constexpr char kAnswer = 'A';
+constexpr char kRefusal = 'R';
+
+std::string partOf(const Answerer& answerer, const std::string& why) {
+  return kAnswer + toJson(answerer.sofar(why));
+}
+
+}  // namespace
+
+Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& registry,
+                         const Question& question, const CompletePods& pods,
+                         const ForkLimits& limits) {
+  auto lock = seam.executor.hold();
+  Answerer answerer({scheduler, seam.executor, seam.api, registry});
+  const auto child = [&](const ChildSide& side) {
+    lock.unlock();
+    log::silence();
+    seam.executor.cut();
+    answerer.checkpoint = [&] {
+      if (side.isLate())
+        ChildSide::finish(partOf(answerer, "the time limit was reached: the rest was not tried"));
+    };
+    const auto answer = answerer.answer(question, pods);
+    ChildSide::finish(answer ? kAnswer + toJson(*answer) : kRefusal + answer.error().message);
+  };
+  const auto outOfMemory = [&] {
+    ChildSide::finish(partOf(answerer, "the memory limit was reached: the rest was not tried"));
+  };
+  return ForkedAnswer::start(limits, child, outOfMemory);
+}
+
+Result<std::string> answerOf(ForkedAnswer answer, const std::atomic<bool>& cancelled) {
+  auto text = answer.wait(cancelled);
+  if (!text) return text;
+  if (text->starts_with(kRefusal)) return fail(ErrorCode::Invalid, text->substr(1));
+  text->erase(0, 1);
+  return text;
+}
+
+}  // namespace koord::scheduler::oracle

@@ -1,0 +1,27 @@
+#pragma once
+
+// Asks what would happen: forks an exact copy of the process, in which the scheduler itself plays
+// the changes through on virtual time (course.h), and returns the copy's answer. On an unchanged
+// state the answer comes true, because the same code runs on the same memory: caches, queue and
+// random numbers included. The scheduler of this process is not touched and continues at once.
+//
+// Cost here: the fork, which grows with the memory of the process, and a copy of each page that is
+// written while the child lives.
+
+#include "scheduler/oracle/answer.h"
+#include "scheduler/oracle/forked.h"
+
+namespace koord::scheduler::oracle {
+
+// Between two turns of the scheduler, on its thread. When the time is over, the child answers with
+// what it has. It looks at the clock between two attempts; an attempt that takes longer than the
+// grace ends it without an answer.
+Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& registry,
+                         const Question& question, const CompletePods& pods,
+                         const ForkLimits& limits = {});
+
+// Waits for the answer, a SimulationResult as JSON. On any thread. Invalid: the question cannot be
+// asked; the message names the field.
+Result<std::string> answerOf(ForkedAnswer answer, const std::atomic<bool>& cancelled);
+
+}  // namespace koord::scheduler::oracle

@@ -1,0 +1,282 @@
+#include "scheduler/oracle/oracle.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/yaml.h"
+#include "scheduler/config/shipped.h"
+#include "scheduler/core/scheduler_fixture.h"
+
+namespace koord::scheduler::oracle {
+namespace {
+
+using scheduler::testing::aNode;
+using scheduler::testing::aPod;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A scheduler behind a seam, with the shipped configuration.
+struct Asked : scheduler::testing::SchedulerFixture {
+  Seam seam{loop, api};
+
+  Asked() {
+    SchedulerOptions options;
+    options.configuration = *parseConfiguration(shippedConfiguration({"default-scheduler"}));
+    scheduler = *Scheduler::create(std::move(options), registry, seam.executor, &seam.api);
+    scheduler->start();
+  }
+  ~Asked() { scheduler.reset(); }
+
+  Result<json::value> ask(std::string_view spec, const CompletePods& complete = {}) {
+    const auto question = readQuestion(json::object{
+        {"apiVersion", kSimulationVersion}, {"kind", kSimulationKind}, {"spec", *parseYaml(spec)}});
+    if (!question) return fail(Error(question.error()));
+    auto child = oracle::ask(*scheduler, seam, registry, *question, complete);
+    if (!child) return fail(Error(child.error()));
+    const std::atomic<bool> cancelled = false;
+    const auto text = answerOf(*std::move(child), cancelled);
+    if (!text) return fail(Error(text.error()));
+    auto answer = parseJson(*text);
+    return memberOf(*answer, "status");
+  }
+  std::string refusal(std::string_view spec) {
+    const auto answer = ask(spec);
+    return answer ? "answered: " + toJson(*answer) : answer.error().message;
+  }
+  std::shared_ptr<const api::Pod> runs(scheduler::testing::PodBuilder pod,
+                                       const std::string& node) {
+    auto bound = pod.nodeName(node).build();
+    pods[bound->metadata.name] = bound;
+    scheduler->podAdded(bound);
+    return bound;
+  }
+};
+
+// "name node" for each pod of the answer.
+std::vector<std::string> placesIn(const json::value& status) {
+  std::vector<std::string> places;
+  for (const json::value& pod : memberOf(status, "pods").get_array())
+    places.push_back(
+        fmt::format("{} {}", textAt(pod, "name"),
+                    textAt(pod, "state") == "placed" ? textAt(pod, "node") : textAt(pod, "state")));
+  return places;
+}
+
+std::string podText(const std::string& name, const std::string& cpu, int priority = 0) {
+  return fmt::format(
+      "{{apiVersion: v1, kind: Pod, metadata: {{name: {}}}, spec: {{priority: {}, containers: "
+      "[{{name: main, resources: {{requests: {{cpu: '{}'}}}}}}]}}}}",
+      name, priority, cpu);
+}
+
+std::string deploymentText(const std::string& name, std::int64_t replicas, const std::string& cpu) {
+  return fmt::format(
+      "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {}}}, spec: {{replicas: {}, "
+      "selector: {{matchLabels: {{app: {}}}}}, template: {{metadata: {{labels: {{app: {}}}}}, "
+      "spec: {{containers: [{{name: main, resources: {{limits: {{cpu: '{}'}}}}}}]}}}}}}}}",
+      name, replicas, name, name, cpu);
+}
+
+TEST(Oracle, says_where_a_pod_will_go_and_nothing_of_the_question_is_left) {
+  Asked a;
+  for (const char* name : {"a", "b", "c"}) a.node(aNode(name));
+  a.runs(aPod("first").request("cpu", "2"), "a");
+  const auto answer = a.ask("objects: [" + podText("p", "3") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  ASSERT_EQ(memberOf(*answer, "placed"), json::value(1)) << toJson(*answer);
+  EXPECT_EQ(a.scheduler->pending({"default", "p"}), nullptr);
+  EXPECT_EQ(a.scheduler->cluster().podTotal(), 1u);
+  EXPECT_TRUE(a.bindings.empty());
+  a.create(aPod("p").request("cpu", "3"));
+  a.run();
+  EXPECT_THAT(placesIn(*answer), ElementsAre("p " + a.nodeOf("p")));
+}
+
+TEST(Oracle, random_ties_fall_as_they_will) {
+  for (int seed = 0; seed < 10; ++seed) {
+    Asked a;
+    for (int n = 0; n < 20; ++n) a.node(aNode(fmt::format("n{}", n)));
+    for (int n = 0; n < seed; ++n) a.create(aPod(fmt::format("before{}", n)).request("cpu", "1"));
+    a.run();
+    std::string objects;
+    for (int n = 0; n < 12; ++n)
+      objects += (n == 0 ? "" : ", ") + podText(fmt::format("p{}", n), "1");
+    const auto answer = a.ask("objects: [" + objects + "]");
+    ASSERT_TRUE(answer) << answer.error().message;
+    for (int n = 0; n < 12; ++n) a.create(aPod(fmt::format("p{}", n)).request("cpu", "1"));
+    a.run();
+    std::vector<std::string> places;
+    for (int n = 0; n < 12; ++n)
+      places.push_back(fmt::format("p{} {}", n, a.nodeOf(fmt::format("p{}", n))));
+    EXPECT_EQ(placesIn(*answer), places) << "seed " << seed;
+  }
+}
+
+TEST(Oracle, workloads_become_pods_and_limits_are_requests) {
+  Asked a;
+  a.node(aNode("a"));
+  const auto answer = a.ask("objects: [" + deploymentText("web", 3, "2") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer),
+              ElementsAre("web-simulated-0 a", "web-simulated-1 a", "web-simulated-2 pending"));
+  const json::value& last = memberOf(*answer, "pods").get_array()[2];
+  EXPECT_EQ(textAt(last, "of"), "Deployment default/web");
+  EXPECT_THAT(std::string(textAt(last, "message")), HasSubstr("1 Insufficient cpu"));
+}
+
+TEST(Oracle, names_victims_and_whose_rules_chose_them) {
+  Asked a;
+  a.node(aNode("a"));
+  a.runs(aPod("low").request("cpu", "3").priority(1), "a");
+  const auto answer = a.ask("objects: [" + podText("high", "3", 1000) + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("high a"));
+  const auto& victims = memberOf(*answer, "victims").get_array();
+  ASSERT_EQ(victims.size(), 1u);
+  EXPECT_EQ(textAt(victims[0], "name"), "low");
+  EXPECT_EQ(textAt(victims[0], "node"), "a");
+  EXPECT_EQ(textAt(victims[0], "preemptor"), "default/high");
+  EXPECT_EQ(memberOf(victims[0], "priority"), json::value(1));
+  EXPECT_NE(textAt(victims[0], "plugin"), "");
+  EXPECT_TRUE(a.deletions.empty());
+}
+
+TEST(Oracle, says_how_many_more_nodes_would_do) {
+  Asked a;
+  a.node(aNode("a"));
+  const auto answer = a.ask("objects: [" + deploymentText("web", 5, "3") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  const auto& remedies = memberOf(*answer, "remedies").get_array();
+  ASSERT_EQ(remedies.size(), 1u);
+  EXPECT_EQ(memberOf(remedies[0], "pods"), json::value(4));
+  EXPECT_EQ(toJson(memberOf(remedies[0], "nodes")), R"({"count":4,"like":"a"})");
+  EXPECT_EQ(toJson(memberOf(memberOf(remedies[0], "nearestMiss"), "missing")), R"({"cpu":"2"})");
+}
+
+TEST(Oracle, more_nodes_take_pods_that_waited) {
+  Asked a;
+  a.node(aNode("a"));
+  a.create(aPod("waits").request("cpu", "3"));
+  a.create(aPod("runs").request("cpu", "3"));
+  a.run();
+  const auto answer = a.ask("addNodes: [{count: 1, like: a}]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  const auto& others = memberOf(*answer, "others").get_array();
+  ASSERT_EQ(others.size(), 1u) << toJson(*answer);
+  EXPECT_EQ(textAt(others[0], "node"), "a-added-1");
+}
+
+TEST(Oracle, pods_of_a_drained_node_go_elsewhere_but_for_those_that_belong_to_it) {
+  Asked a;
+  a.node(aNode("a"));
+  a.node(aNode("b"));
+  const auto owned = [](const char* name, const char* kind) {
+    auto pod = aPod(name).request("cpu", "1");
+    api::OwnerReference owner;
+    owner.apiVersion = "apps/v1";
+    owner.kind = kind;
+    owner.name = "set";
+    owner.controller = true;
+    pod.object().metadata.ownerReferences.push_back(std::move(owner));
+    return pod;
+  };
+  CompletePods complete;
+  for (const auto& pod :
+       {a.runs(owned("web", "ReplicaSet"), "a"), a.runs(owned("db-0", "StatefulSet"), "a"),
+        a.runs(owned("agent", "DaemonSet"), "a"), a.runs(aPod("alone"), "a")})
+    complete.emplace(pod->metadata.uid, pod);
+  const auto drained = a.ask("drainNodes: [a]", complete);
+  ASSERT_TRUE(drained) << drained.error().message;
+  EXPECT_THAT(placesIn(*drained), ElementsAre("alone notRecreated", "db-0 b", "web-again b"));
+  const auto lost = a.ask("loseNodes: [b]", complete);
+  ASSERT_TRUE(lost) << lost.error().message;
+  EXPECT_THAT(placesIn(*lost), ElementsAre());
+  EXPECT_EQ(a.refusal("drainNodes: [a, nowhere]"),
+            "spec.drainNodes[1]: there is no node \"nowhere\"");
+}
+
+TEST(Oracle, another_configuration_is_tried_on_the_same_pods) {
+  Asked a;
+  a.node(aNode("a"));
+  a.node(aNode("b"));
+  a.runs(aPod("p").request("cpu", "2"), "a");
+  const std::string pack = R"(
+configuration:
+  apiVersion: kubescheduler.config.k8s.io/v1
+  kind: KubeSchedulerConfiguration
+  profiles:
+  - schedulerName: default-scheduler
+    pluginConfig:
+    - name: NodeResourcesFit
+      args: {scoringStrategy: {type: TYPE, resources: [{name: cpu, weight: 1}]}}
+    plugins: {score: {disabled: [{name: "*"}], enabled: [{name: NodeResourcesFit, weight: 1}]}}
+objects: [)";
+  const auto asked = [&](const std::string& type) {
+    std::string spec = pack + podText("q", "1") + "]";
+    spec.replace(spec.find("TYPE"), 4, type);
+    const auto answer = a.ask(spec);
+    return answer ? placesIn(*answer) : std::vector{answer.error().message};
+  };
+  EXPECT_THAT(asked("MostAllocated"), ElementsAre("q a"));
+  EXPECT_THAT(asked("LeastAllocated"), ElementsAre("q b"));
+  EXPECT_THAT(a.refusal("configuration: {apiVersion: v1, kind: Nothing}"),
+              HasSubstr("spec.configuration"));
+}
+
+TEST(Oracle, a_million_replicas_are_answered_in_part) {
+  Asked a;
+  a.node(aNode("a"));
+  const auto answer = a.ask("objects: [" + deploymentText("web", 1'000'000, "1m") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(memberOf(*answer, "complete"), json::value(false));
+  EXPECT_GE(wholeNumber(memberOf(*answer, "notTried")).value_or(0), 980'000);
+  EXPECT_GT(wholeNumber(memberOf(*answer, "placed")).value_or(0), 0);
+}
+
+TEST(Oracle, a_question_that_takes_too_long_is_answered_with_what_was_found) {
+  Asked a;
+  a.node(aNode("a"));
+  const auto question = readQuestion(
+      json::object{{"apiVersion", kSimulationVersion},
+                   {"kind", kSimulationKind},
+                   {"spec", *parseYaml("objects: [" + deploymentText("web", 5, "1") + "]")}});
+  auto child = oracle::ask(*a.scheduler, a.seam, a.registry, *question, {}, {.time = Duration(0)});
+  ASSERT_TRUE(child);
+  const std::atomic<bool> cancelled = false;
+  const auto text = answerOf(*std::move(child), cancelled);
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_THAT(*text, HasSubstr("the time limit was reached"));
+  EXPECT_THAT(*text, HasSubstr(R"("complete":false)"));
+}
+
+TEST(Oracle, bindings_on_their_way_succeed_in_the_simulation) {
+  Asked a;
+  a.api.latency = std::chrono::hours(1);
+  for (int n = 0; n < 3; ++n) a.node(aNode(fmt::format("n{}", n)).allocatable("cpu", "1000"));
+  for (int n = 0; n < 200; ++n) a.create(aPod(fmt::format("p{}", n)).request("cpu", "1"));
+  a.run(std::chrono::milliseconds(10));
+  ASSERT_GE(a.scheduler->bindingsInFlight(), 128u);
+  const auto answer = a.ask("objects: [" + podText("last", "1") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(memberOf(*answer, "placed"), json::value(1)) << toJson(*answer);
+}
+
+TEST(Oracle, errors_name_the_field) {
+  Asked a;
+  EXPECT_EQ(a.refusal("objects: 5"), "spec.objects: must be a list");
+  EXPECT_EQ(a.refusal("objects: [{kind: Pod}]"), "spec.objects[0].apiVersion: is required");
+  EXPECT_EQ(a.refusal("object: []"), "spec.object: unknown field");
+  EXPECT_EQ(a.refusal("objects: [{apiVersion: v1, kind: Pod, metadata: {}}]"),
+            "spec.objects[0]: metadata.name: is required");
+  EXPECT_THAT(a.refusal("objects: [{apiVersion: v1, kind: Pod, metadata: {name: p, labels: 3}}]"),
+              HasSubstr("spec.objects[0]: metadata.labels"));
+  EXPECT_EQ(a.refusal("addNodes: [{count: 1}]"),
+            "spec.addNodes[0]: must have either \"like\", the name of a node, or \"node\", a Node");
+  EXPECT_EQ(a.refusal("addNodes: [{count: 9999999, like: a}]"),
+            "spec.addNodes: at most 5000 nodes can be added");
+  EXPECT_EQ(a.refusal("addNodes: [{like: a}]"), "spec.addNodes[0].like: there is no node \"a\"");
+}
+
+}  // namespace
+}  // namespace koord::scheduler::oracle

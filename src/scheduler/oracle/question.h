@@ -1,0 +1,60 @@
+#pragma once
+
+// The question of a simulation: a document
+//
+//   apiVersion: simulation.koordinator.sh/v1alpha1
+//   kind: Simulation
+//   spec:
+//     objects: [...]        # manifests as kubectl takes them: pods, workloads, PodGroups,
+//                           # ElasticQuotas, Reservations, other objects that plugins read,
+//                           # nodes, Lists
+//     addNodes: [{count: 5, like: node-1}, {count: 1, node: {...}}]
+//     drainNodes: [node-2]  # their pods are placed again elsewhere
+//     loseNodes: [node-3]   # the same, and the nodes are gone
+//     configuration: {...}  # a KubeSchedulerConfiguration instead of the scheduler's
+//
+// Reading it checks the shape only and is cheap; the objects are decoded where the simulation runs
+// (expand.h). Errors are Invalid and name the field.
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace koord::scheduler::oracle {
+
+inline constexpr const char* kSimulationVersion = "simulation.koordinator.sh/v1alpha1";
+inline constexpr const char* kSimulationKind = "Simulation";
+
+inline constexpr std::size_t kMaxQuestionBytes = 8 << 20;
+inline constexpr std::size_t kMaxObjects = 20'000;
+inline constexpr std::int64_t kMaxNewNodes = 5'000;
+inline constexpr std::size_t kMaxChangedNodes = 1'000;
+
+struct QuestionObject {
+  std::string path;   // "spec.objects[3]"
+  std::string group;  // "" = core
+  std::string kind;
+  std::string namespace_;  // as written; "" = none
+  json::value document;
+};
+
+struct NewNodes {
+  std::string path;
+  std::int64_t count = 1;
+  std::string like;  // the name of a node whose shape they have; "": `node`
+  json::value node;  // a Node
+};
+
+struct Question {
+  std::vector<QuestionObject> objects;
+  std::vector<NewNodes> addNodes;
+  std::vector<std::string> drainNodes;
+  std::vector<std::string> loseNodes;
+  json::value configuration;  // null: the scheduler's own
+};
+
+Result<Question> readQuestion(const json::value& document);
+
+}  // namespace koord::scheduler::oracle

@@ -1,0 +1,161 @@
+#include "scheduler/oracle/service.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <thread>
+
+#include "api/codec.h"
+#include "kube/client.h"
+#include "net/answering.h"
+#include "net/serving.h"
+#include "net/url.h"
+
+namespace koord::scheduler::oracle {
+
+namespace {
+
+std::string messageOf(std::string_view text) {
+  return toJson(json::object{{"message", text}});
+}
+
+// Invalid questions are the caller's mistake, whatever the code says.
+int statusOf(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::Invalid:
+    case ErrorCode::BadRequest:
+      return 400;
+    case ErrorCode::Timeout:
+      return 504;
+    case ErrorCode::Cancelled:
+      return 503;
+    default:
+      return httpStatusOf(error.code);
+  }
+}
+
+}  // namespace
+
+Service::~Service() {
+  stopping_ = true;
+}
+
+bool Service::concerns(const net::ServerRequest& request) {
+  const auto target = net::parseTarget(request.target);
+  return target && target->path == kPath;
+}
+
+void Service::handle(net::ServerRequest request, std::shared_ptr<net::Responder> to,
+                     std::shared_ptr<const kube::Caller> caller) {
+  const std::string what = request.method + " " + request.target;
+  tasks_.spawn(net::runHandler(what, to, respond(std::move(request), to, std::move(caller))));
+}
+
+Task<void> Service::respond(net::ServerRequest request, std::shared_ptr<net::Responder> to,
+                            std::shared_ptr<const kube::Caller> caller) {
+  auto replying = reply(request, *caller);
+  Reply reply = co_await replying;
+  net::Headers headers{{"Content-Type", "application/json"}, {"X-Content-Type-Options", "nosniff"}};
+  if (reply.status == 429) headers.push_back({"Retry-After", "1"});
+  to->respond(reply.status, std::move(headers), std::move(reply.body));
+}
+
+Task<Service::Reply> Service::reply(const net::ServerRequest& request, const kube::Caller& caller) {
+  const auto refused = [](const Error& error) {
+    return Reply{statusOf(error), messageOf(error.message)};
+  };
+  if (request.method != "POST") co_return Reply{405, messageOf("use POST")};
+  if (request.body.size() > kMaxQuestionBytes)
+    co_return Reply{
+        413, messageOf(fmt::format("a question has at most {} MiB", kMaxQuestionBytes >> 20))};
+  if (!subject_().scheduler)
+    co_return Reply{503, messageOf("the scheduler has not read the whole cluster yet")};
+  if (running_ >= kMaxAtOnce)
+    co_return Reply{429, messageOf(fmt::format("{} simulations run at once", kMaxAtOnce))};
+  struct Slot {
+    std::size_t& running;
+    explicit Slot(std::size_t& count) : running(count) { ++running; }
+    ~Slot() { --running; }
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
+  } slot(running_);
+  const auto document = parseJson(request.body);
+  if (!document) co_return refused(document.error());
+  const auto question = readQuestion(*document);
+  if (!question) co_return refused(question.error());
+  auto checking = checkRights(caller, rightsFor(*question));
+  const auto allowed = co_await checking;
+  if (!allowed) co_return refused(allowed.error());
+  auto listing = podsToMove(caller, *question);
+  const auto pods = co_await listing;
+  if (!pods) co_return refused(pods.error());
+  auto simulating = simulate(*question, *pods);
+  const auto text = co_await simulating;
+  if (!text) co_return refused(text.error());
+  auto answer = parseJson(*text);
+  if (!answer) co_return refused(answer.error());
+  auto hiding = visiblePart(caller, *std::move(answer));
+  const auto visible = co_await hiding;
+  if (!visible) co_return refused(visible.error());
+  co_return Reply{200, toJson(*visible)};
+}
+
+Task<Result<>> Service::checkRights(const kube::Caller& caller,
+                                    std::vector<kube::ResourceAccess> rights) {
+  for (const kube::ResourceAccess& right : rights) {
+    auto asking = caller.may(right);
+    const auto allowed = co_await asking;
+    if (!allowed) co_return fail(Error(allowed.error()));
+    if (!*allowed)
+      co_return fail(ErrorCode::Forbidden,
+                     fmt::format("user \"{}\" cannot {}: a simulation needs the rights to do what "
+                                 "it supposes",
+                                 caller.name(), describe(right)));
+  }
+  co_return Result<>{};
+}
+
+Task<Result<CompletePods>> Service::podsToMove(const kube::Caller& caller,
+                                               const Question& question) {
+  CompletePods pods;
+  std::set<std::string> spaces;
+  std::vector<std::string> nodes = question.drainNodes;
+  nodes.insert(nodes.end(), question.loseNodes.begin(), question.loseNodes.end());
+  for (const std::string& node : nodes) {
+    std::string everywhere, labels;
+    std::string fields = "spec.nodeName=" + node;
+    auto listing = kube::list<api::Pod>(api_, everywhere, labels, std::move(fields));
+    auto found = co_await listing;
+    if (!found) co_return fail(std::move(found.error()).within("pods of node " + node));
+    for (api::Pod& pod : found->items) {
+      spaces.insert(pod.metadata.namespace_);
+      pods.emplace(pod.metadata.uid, std::make_shared<const api::Pod>(std::move(pod)));
+    }
+  }
+  std::vector<kube::ResourceAccess> rights;
+  for (const std::string& space : spaces) rights.push_back(rightToEvict(space));
+  auto checking = checkRights(caller, std::move(rights));
+  auto allowed = co_await checking;
+  if (!allowed) co_return fail(std::move(allowed.error()));
+  co_return pods;
+}
+
+Task<Result<std::string>> Service::simulate(const Question& question, const CompletePods& pods) {
+  const Subject subject = subject_();
+  if (!subject.scheduler)
+    co_return fail(ErrorCode::Unavailable, "the scheduler has not read the whole cluster yet");
+  if (!subject.scheduler->configuration().extenders.empty())
+    co_return fail(ErrorCode::Unavailable,
+                   "this scheduler uses HTTP extenders, which a simulation cannot ask");
+  auto forked = ask(*subject.scheduler, *subject.seam, registry_, question, pods);
+  if (!forked) co_return fail(std::move(forked.error()));
+  auto [future, completer] = Future<Result<std::string>>::make(executor_);
+  // The destructor of jthread waits; stopping_ ends the waiting soon.
+  const std::jthread waiting([this, &child = *forked, completer = completer] {
+    completer.complete(answerOf(std::move(child), stopping_));
+  });
+  auto text = co_await future;
+  co_return text;
+}
+
+}  // namespace koord::scheduler::oracle

@@ -1,0 +1,68 @@
+#pragma once
+
+// POST /apis/v1/simulations on the secure port: a Simulation in, a SimulationResult out.
+//
+// The caller must have the rights to do what it asks about (access.h); each is checked by a
+// SubjectAccessReview. Statuses: 400 the question cannot be read, 403 a right is missing, 413 too
+// large, 429 too many simulations at once, 503 the state is not complete yet, 504 no answer in
+// time.
+// A standby answers as soon as it has read the cluster.
+//
+// On the component's executor, outside of recordings: an answer changes nothing. A thread for each
+// child waits for its answer.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "kube/api.h"
+#include "net/http_server.h"
+#include "scheduler/oracle/access.h"
+#include "scheduler/oracle/oracle.h"
+
+namespace koord::scheduler::oracle {
+
+inline constexpr std::string_view kPath = "/apis/v1/simulations";
+inline constexpr std::size_t kMaxAtOnce = 4;
+
+class Service {
+ public:
+  // The scheduler of now; scheduler is nullptr until its state is complete.
+  struct Subject {
+    Scheduler* scheduler = nullptr;
+    Seam* seam = nullptr;
+  };
+  // api: for pods on nodes that are drained. They must outlive the service.
+  Service(Executor& executor, kube::Api& api, const Registry& registry,
+          std::function<Subject()> subject)
+      : executor_(executor), api_(api), registry_(registry), subject_(std::move(subject)) {}
+  // Ends running simulations.
+  ~Service();
+
+  static bool concerns(const net::ServerRequest& request);
+  void handle(net::ServerRequest request, std::shared_ptr<net::Responder> to,
+              std::shared_ptr<const kube::Caller> caller);
+
+ private:
+  struct Reply {
+    int status = 200;
+    std::string body;
+  };
+  Task<void> respond(net::ServerRequest request, std::shared_ptr<net::Responder> to,
+                     std::shared_ptr<const kube::Caller> caller);
+  Task<Reply> reply(const net::ServerRequest& request, const kube::Caller& caller);
+  Task<Result<>> checkRights(const kube::Caller& caller, std::vector<kube::ResourceAccess> rights);
+  // The complete pods on the nodes of the question; the caller must be allowed to evict them.
+  Task<Result<CompletePods>> podsToMove(const kube::Caller& caller, const Question& question);
+  Task<Result<std::string>> simulate(const Question& question, const CompletePods& pods);
+
+  Executor& executor_;
+  kube::Api& api_;
+  const Registry registry_;
+  const std::function<Subject()> subject_;
+  std::size_t running_ = 0;
+  std::atomic<bool> stopping_ = false;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::scheduler::oracle

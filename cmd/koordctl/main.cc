@@ -20,6 +20,7 @@
 #include "koordctl/join/join_command.h"
 #include "koordctl/replay/replay_command.h"
 #include "koordctl/shadow/shadow_command.h"
+#include "koordctl/simulate/simulate_command.h"
 #include "koordctl/snapshot/snapshot_command.h"
 #include "koordctl/status/status_command.h"
 #include "koordctl/test/test_command.h"
@@ -48,6 +49,7 @@ struct Flags {
   ctl::TopFlags top;
   ctl::ConsoleFlags console;
   ctl::ExplainFlags explain;
+  ctl::SimulateOptions simulate;
   ctl::DescheduleOptions deschedule;
   ctl::ReplayOptions replay;
   ctl::TraceFlags trace;
@@ -67,6 +69,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addConsoleCommand(commands, flags.console);
   ctl::addDoctorCommands(commands, flags.kubeconfig, program);
   ctl::addExplainCommands(commands, flags.explain);
+  ctl::addSimulateCommand(commands, flags.simulate);
   ctl::addDescheduleCommand(commands, flags.deschedule);
   ctl::addReplayCommand(commands, flags.replay);
   ctl::addSimulateCommand(commands, flags.trace);

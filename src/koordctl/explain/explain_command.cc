@@ -8,12 +8,11 @@
 #include "api/migration.h"
 #include "api/reservation.h"
 #include "base/event_loop.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
-#include "cluster/up/components.h"
-#include "koordctl/common/kubeconfig_choice.h"
+#include "koordctl/common/manifest_file.h"
+#include "koordctl/common/scheduler_client.h"
 #include "koordctl/explain/device_picture.h"
 #include "koordctl/explain/explanation.h"
 #include "koordctl/explain/layout.h"
@@ -25,36 +24,10 @@
 #include "koordctl/explain/recommendation_text.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
-#include "kube/identified_transport.h"
-#include "kube/secure_serving.h"
-#include "net/http_client.h"
-#include "net/url.h"
 
 namespace koord::koordctl {
 
 namespace {
-
-// The flag has the program's name without "koord-".
-Result<std::string> urlOf(const std::string& component, const std::string& given,
-                          const std::string& dataDir, const KubeconfigChoice& choice) {
-  if (!given.empty()) return given.substr(0, given.find_last_not_of('/') + 1);
-  const auto folders = dataDir.empty() ? dataDirsOf(choice) : std::vector{dataDir};
-  for (const auto& folder : folders) {
-    for (const auto& name : {component + "-secure", component})
-      if (const auto url = cluster::componentUrl(folder, name); !url.empty()) return url;
-  }
-  if (!choice.files.empty())
-    if (auto config = loadChoice(choice); !config)
-      return fail(explainFailure(choice, std::move(config.error())));
-  return fail(ErrorCode::NotFound,
-              fmt::format("--{}: no 'koordctl up' {} has a {} to query: give its address, for a "
-                          "cluster through kubectl port-forward",
-                          component.substr(component.find('-') + 1),
-                          choice.files.empty()
-                              ? std::string("running on its default data folder")
-                              : fmt::format("that runs beside kubeconfig {}", choice.files.front()),
-                          component));
-}
 
 // The namespace and name of the object.
 std::string keyOf(const ExplainOptions& options) {
@@ -76,16 +49,6 @@ ExplainOptions withNamespace(ExplainOptions options, const KubeconfigChoice& cho
     options.namespace_ = contextNamespace(choice);
   }
   return options;
-}
-
-Result<std::string> readManifest(const std::string& file) {
-  if (file != "-") return readFile(file);
-  std::string text;
-  std::string buffer(64 << 10, '\0');
-  while (const auto got = std::fread(buffer.data(), 1, buffer.size(), stdin))
-    text.append(buffer, 0, got);
-  if (std::ferror(stdin)) return fail(ErrorCode::Io, "standard input cannot be read");
-  return text;
 }
 
 struct Subject {
@@ -110,7 +73,8 @@ class Explainer {
   Explainer(const ExplainOptions& options, Executor& executor)
       : choice_(chooseKubeconfig(options.kubeconfig)),
         options_(withNamespace(options, choice_)),
-        executor_(executor) {}
+        executor_(executor),
+        scheduler_(choice_, options_.scheduler, options_.dataDir, executor) {}
 
   const std::string& note() const { return note_; }
 
@@ -130,7 +94,7 @@ class Explainer {
       auto answer = co_await asking;
       co_return answer;
     }
-    auto finding = findScheduler();
+    auto finding = scheduler_.find();
     auto found = co_await finding;
     if (!found) co_return fail(std::move(found.error()));
     if (options_.about != ExplainOptions::About::Pod) {
@@ -151,7 +115,7 @@ class Explainer {
   Task<Result<json::value>> runMigration() {
     auto config = loadChoice(choice_);
     if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
-    kube::HttpApi api(http_, executor_, *std::move(config));
+    kube::HttpApi api(scheduler_.http(), executor_, *std::move(config));
     auto finding = findMigration(api);
     auto job = co_await finding;
     if (!job) co_return fail(explainFailure(choice_, std::move(job.error())));
@@ -201,7 +165,7 @@ class Explainer {
 
   Task<Result<json::value>> runPod() {
     net::HttpRequest request;
-    request.url = url_ + "/apis/v1/explain/pods";
+    request.url = scheduler_.url() + "/apis/v1/explain/pods";
     if (options_.file.empty()) {
       request.url += "/" + keyOf(options_);
     } else {
@@ -220,7 +184,7 @@ class Explainer {
   // koord-scheduler knows its CPUs and devices, koord-manager its batch and mid resources; one
   // answer is enough.
   Task<Result<json::value>> runNode() {
-    auto finding = findScheduler();
+    auto finding = scheduler_.find();
     auto scheduler = co_await finding;
     Result<json::value> cpus = fail(ErrorCode::NotFound, "");
     if (scheduler) {
@@ -248,7 +212,7 @@ class Explainer {
   }
 
   Task<Result<json::value>> queryManager(std::string subject) {
-    auto manager = urlOf("koord-manager", options_.manager, options_.dataDir, choice_);
+    auto manager = componentUrlOf("koord-manager", options_.manager, options_.dataDir, choice_);
     if (!manager) co_return fail(std::move(manager.error()));
     net::HttpRequest request;
     request.url = fmt::format("{}/apis/v1/explain/{}", *manager, subject);
@@ -268,7 +232,7 @@ class Explainer {
     co_return fail(ErrorCode::NotFound,
                    fmt::format("koord-scheduler at {} cannot explain this: the plugin {} is not in "
                                "its configuration, or its version differs",
-                               url_, subject.plugin));
+                               scheduler_.url(), subject.plugin));
   }
 
   // Adds the answers of plugins. A scheduler without them has no answer, which is not an error.
@@ -291,55 +255,19 @@ class Explainer {
 
   Task<Result<json::value>> queryPlugin(std::string plugin, std::string path) {
     net::HttpRequest request;
-    request.url = fmt::format("{}/apis/v1/plugins/{}/{}", url_, plugin, path);
+    request.url = fmt::format("{}/apis/v1/plugins/{}/{}", scheduler_.url(), plugin, path);
     auto asking = ask(std::move(request));
     auto answer = co_await asking;
     co_return answer;
-  }
-
-  // Finds the address for authenticated clients and the scheduler's certificate, from its lease.
-  Task<Result<>> findScheduler() {
-    auto url = urlOf("koord-scheduler", options_.scheduler, options_.dataDir, choice_);
-    if (!url) co_return fail(std::move(url.error()));
-    url_ = *std::move(url);
-    if (!url_.starts_with("https://")) co_return Result<>{};
-    auto config = loadChoice(choice_);
-    if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
-    asMyself_.emplace(http_, *config);
-    kube::HttpApi api(http_, executor_, *std::move(config));
-    const api::ObjectKey key{"koordinator-system", "koord-scheduler"};
-    auto reading = kube::get<api::Lease>(api, key);
-    auto lease = co_await reading;
-    if (!lease) co_return fail(explainFailure(choice_, std::move(lease.error())));
-    const auto* certificate = api::findIn(lease->metadata.annotations, kube::kServingCertificate);
-    if (!certificate)
-      co_return fail(ErrorCode::NotFound,
-                     fmt::format("the lease {} does not name the certificate of its holder: it is "
-                                 "not a koord-scheduler with a --secure-port",
-                                 key.toString()));
-    auto tls = std::make_shared<net::TlsConfig>();
-    tls->caPem = *certificate;
-    tls->serverName = kube::kServingName;
-    tls_ = std::move(tls);
-    co_return Result<>{};
   }
 
   // Sets unknownPath_.
   Task<Result<json::value>> ask(net::HttpRequest request) {
     const std::string target = request.url;
     unknownPath_ = false;
-    net::HttpTransport* transport = &http_;
-    if (tls_ && target.starts_with("https://")) {
-      request.tls = tls_;
-      transport = &*asMyself_;
-    }
-    auto fetching = transport->fetch(executor_, std::move(request));
+    auto fetching = scheduler_.fetch(std::move(request));
     auto reply = co_await fetching;
-    if (!reply) {
-      Error error = std::move(reply.error()).within(target);
-      co_return fail(options_.scheduler.empty() ? explainFailure(choice_, std::move(error))
-                                                : std::move(error));
-    }
+    if (!reply) co_return fail(std::move(reply.error()));
     if (reply->status != 200) {
       const auto answer = parseJson(reply->body);
       const std::string_view message = answer ? textAt(*answer, "message") : std::string_view();
@@ -356,7 +284,7 @@ class Explainer {
   // API server.
   Task<Result<json::value>> podToExplain() {
     const std::string file = options_.file == "-" ? "standard input" : options_.file;
-    auto text = readManifest(options_.file);
+    auto text = readManifestFile(options_.file);
     if (!text) co_return fail(std::move(text.error()));
     auto pod = podInFile(*text, options_.namespace_);
     if (!pod) co_return fail(std::move(pod.error()).within(file));
@@ -366,7 +294,7 @@ class Explainer {
               explainFailure(choice_, config.error()).message;
       co_return pod;
     }
-    kube::HttpApi api(http_, executor_, *std::move(config));
+    kube::HttpApi api(scheduler_.http(), executor_, *std::move(config));
     auto request = kube::makeRequest(kube::Verb::Create, api::Pod::kType,
                                      {std::string(textAt(*pod, "metadata", "namespace")), ""});
     request.query["dryRun"] = "All";
@@ -382,11 +310,8 @@ class Explainer {
   const ExplainOptions options_;
   Executor& executor_;
   std::string note_;          // about parts of the answer that are missing
-  std::string url_;           // of the scheduler
   bool unknownPath_ = false;  // the last answer was 404 without a message
-  net::HttpClient http_{{.userAgent = "koordctl"}};
-  std::optional<kube::IdentifiedTransport> asMyself_;
-  std::shared_ptr<const net::TlsConfig> tls_;  // of the scheduler, if it has a certificate
+  SchedulerClient scheduler_;
 };
 
 Task<void> explain(Explainer* explainer, Result<json::value>* result, EventLoop* loop) {

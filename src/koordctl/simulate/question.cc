@@ -1,0 +1,111 @@
+#include "koordctl/simulate/question.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/quantity.h"
+#include "base/yaml.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+constexpr std::array<std::string_view, 13> kClusterScoped{
+    "Node",          "Namespace",   "Reservation",       "PersistentVolume", "StorageClass",
+    "CSINode",       "CSIDriver",   "DeviceClass",       "ResourceSlice",    "Device",
+    "PriorityClass", "ClusterRole", "ClusterRoleBinding"};
+constexpr std::string_view kDefaultPods = "110";
+
+void addObjects(std::vector<json::value>& objects, json::value document,
+                const std::string& namespace_) {
+  if (!document.is_object()) return;
+  const std::string_view kind = textAt(document, "kind");
+  json::value* items = find(document, "items");
+  if (kind.ends_with("List") && items && items->is_array()) {
+    for (json::value& item : items->get_array()) addObjects(objects, std::move(item), namespace_);
+    return;
+  }
+  if (std::ranges::find(kClusterScoped, kind) == kClusterScoped.end()) {
+    json::value& metadata = document.get_object()["metadata"];
+    if (metadata.is_null()) metadata = json::object();
+    if (metadata.is_object() && textAt(metadata, "namespace").empty())
+      metadata.get_object()["namespace"] = namespace_;
+  }
+  objects.push_back(std::move(document));
+}
+
+Result<json::object> amountsOf(const std::string& shape) {
+  json::object amounts;
+  std::string_view rest = shape;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const auto equals = part.find('=');
+    if (equals == part.npos || equals == 0 || !Quantity::parse(part.substr(equals + 1)))
+      return fail(ErrorCode::Invalid,
+                  fmt::format("--shape \"{}\": expected the name of a node, or amounts as "
+                              "cpu=8,memory=32Gi",
+                              shape));
+    amounts[part.substr(0, equals)] = part.substr(equals + 1);
+  }
+  if (!amounts.contains("pods")) amounts["pods"] = kDefaultPods;
+  return amounts;
+}
+
+}  // namespace
+
+Result<std::vector<json::value>> objectsIn(std::string_view manifest,
+                                           const std::string& namespace_) {
+  auto documents = parseYamlDocuments(manifest);
+  if (!documents) return fail(std::move(documents.error()));
+  std::vector<json::value> objects;
+  for (json::value& document : *documents) addObjects(objects, std::move(document), namespace_);
+  return objects;
+}
+
+json::value podOf(const json::value& object) {
+  if (textAt(object, "kind") == "Pod") return object;
+  const json::value* pattern = at(object, "spec", "template");
+  if (!pattern || !pattern->is_object()) return nullptr;
+  json::object pod = pattern->get_object();
+  pod["apiVersion"] = "v1";
+  pod["kind"] = "Pod";
+  json::value& metadata = pod["metadata"];
+  if (!metadata.is_object()) metadata = json::object();
+  metadata.get_object()["name"] = std::string(textAt(object, "metadata", "name")) + "-simulated";
+  metadata.get_object()["namespace"] = textAt(object, "metadata", "namespace");
+  return pod;
+}
+
+void takePod(json::value& object, const json::value& pod) {
+  if (textAt(object, "kind") == "Pod") {
+    object = pod;
+    return;
+  }
+  json::value* spec = find(object, "spec");
+  json::value* pattern = spec ? find(*spec, "template") : nullptr;
+  if (!pattern || !pattern->is_object()) return;
+  json::object metadata;
+  for (const char* field : {"labels", "annotations"})
+    if (const json::value* map = at(pod, "metadata", field)) metadata.emplace(field, *map);
+  pattern->get_object()["metadata"] = std::move(metadata);
+  if (const json::value* given = find(pod, "spec")) pattern->get_object()["spec"] = *given;
+}
+
+Result<json::value> newNodes(int count, const std::string& shape) {
+  if (shape.find('=') == std::string::npos)
+    return json::value(json::object{{"count", count}, {"like", shape}});
+  auto amounts = amountsOf(shape);
+  if (!amounts) return fail(std::move(amounts.error()));
+  return json::value(json::object{
+      {"count", count},
+      {"node",
+       json::object{{"apiVersion", "v1"},
+                    {"kind", "Node"},
+                    {"metadata", json::object{}},
+                    {"status", json::object{{"capacity", *amounts}, {"allocatable", *amounts}}}}}});
+}
+
+}  // namespace koord::koordctl

@@ -1,0 +1,28 @@
+#pragma once
+
+// Builds the question of 'koordctl simulate': the document of kind Simulation that koord-scheduler
+// answers (scheduler/oracle/question.h).
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace koord::koordctl {
+
+// The objects of a manifest, YAML documents or JSON; Lists are opened. Objects of namespaced kinds
+// that name no namespace get `namespace_`.
+Result<std::vector<json::value>> objectsIn(std::string_view manifest,
+                                           const std::string& namespace_);
+
+// The pod of a Pod or of a workload's template, to be created in a dry run; null for other objects.
+json::value podOf(const json::value& object);
+// Replaces the pod, or the template, by what the dry run returned.
+void takePod(json::value& object, const json::value& pod);
+
+// An entry of spec.addNodes. shape: a node's name, or amounts as "cpu=8,memory=32Gi,pods=110".
+Result<json::value> newNodes(int count, const std::string& shape);
+
+}  // namespace koord::koordctl

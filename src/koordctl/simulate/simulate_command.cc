@@ -1,0 +1,222 @@
+#include "koordctl/simulate/simulate_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "api/core.h"
+#include "base/event_loop.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+#include "koordctl/common/manifest_file.h"
+#include "koordctl/common/scheduler_client.h"
+#include "koordctl/completion/object_names.h"
+#include "koordctl/simulate/question.h"
+#include "koordctl/simulate/simulation_text.h"
+#include "kube/client.h"
+#include "kube/http_api.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+class Simulator {
+ public:
+  Simulator(const SimulateOptions& options, Executor& executor)
+      : options_(options),
+        choice_(chooseKubeconfig(options.kubeconfig)),
+        executor_(executor),
+        scheduler_(choice_, options.scheduler, "", executor) {}
+
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  Task<Result<json::value>> run() {
+    auto config = loadChoice(choice_);
+    if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
+    namespace_ = options_.namespace_.empty() ? config->defaultNamespace : options_.namespace_;
+    if (namespace_.empty()) namespace_ = "default";
+    auto spec = specOf();
+    if (!spec) co_return fail(std::move(spec.error()));
+    kube::HttpApi api(scheduler_.http(), executor_, *std::move(config));
+    for (json::value& object : objects_) {
+      auto completing = complete(api, object);
+      co_await completing;
+    }
+    (*spec)["objects"] = json::array(objects_.begin(), objects_.end());
+    auto finding = scheduler_.find();
+    auto found = co_await finding;
+    if (!found) co_return fail(std::move(found.error()));
+    auto asking = ask(*std::move(spec));
+    auto answer = co_await asking;
+    co_return answer;
+  }
+
+ private:
+  // Reads the files and flags.
+  Result<json::object> specOf() {
+    json::object spec;
+    for (const std::string& file : options_.files) {
+      auto text = readManifestFile(file);
+      if (!text) return fail(std::move(text.error()));
+      auto objects = objectsIn(*text, namespace_);
+      if (!objects) return fail(std::move(objects.error()).within(file));
+      std::ranges::move(*objects, std::back_inserter(objects_));
+    }
+    if (options_.addNodes > 0) {
+      auto nodes = newNodes(options_.addNodes, options_.shape);
+      if (!nodes) return fail(std::move(nodes.error()));
+      spec["addNodes"] = json::array{*std::move(nodes)};
+    }
+    for (const auto& [field, names] :
+         {std::pair{"drainNodes", &options_.drain}, std::pair{"loseNodes", &options_.lose}}) {
+      json::array list;
+      for (const std::string& name : *names) list.push_back(json::string(name));
+      spec[field] = std::move(list);
+    }
+    if (options_.config.empty()) return spec;
+    auto text = readManifestFile(options_.config);
+    if (!text) return fail(std::move(text.error()));
+    auto configuration = parseYaml(*text);
+    if (!configuration)
+      return fail(std::move(configuration.error()).within("--config " + options_.config));
+    spec["configuration"] = *std::move(configuration);
+    return spec;
+  }
+
+  // Gives the pods of the object the defaults and changes that they get in the cluster.
+  Task<void> complete(kube::Api& api, json::value& object) {
+    const json::value pod = podOf(object);
+    if (pod.is_null()) co_return;
+    auto request = kube::makeRequest(kube::Verb::Create, api::Pod::kType,
+                                     {std::string(textAt(pod, "metadata", "namespace")), ""});
+    request.query["dryRun"] = "All";
+    request.body = toJson(pod);
+    auto creating = api.call(std::move(request));
+    const auto created = co_await creating;
+    const auto stored = created ? parseJson(*created) : Result<json::value>(fail(created.error()));
+    if (stored) {
+      takePod(object, *stored);
+    } else {
+      notes_.push_back(fmt::format(
+          "{} {}: without the cluster's defaults, because the dry run "
+          "failed: {}",
+          textAt(object, "kind"), textAt(object, "metadata", "name"), stored.error().message));
+    }
+  }
+
+  Task<Result<json::value>> ask(json::object spec) {
+    net::HttpRequest request;
+    request.method = "POST";
+    request.url = scheduler_.url() + "/apis/v1/simulations";
+    request.headers = {{"Content-Type", "application/json"}};
+    request.body = toJson(json::object{{"apiVersion", "simulation.koordinator.sh/v1alpha1"},
+                                       {"kind", "Simulation"},
+                                       {"spec", std::move(spec)}});
+    auto fetching = scheduler_.fetch(std::move(request));
+    auto reply = co_await fetching;
+    if (!reply) co_return fail(std::move(reply.error()));
+    auto answer = parseJson(reply->body);
+    if (reply->status == 200) co_return answer;
+    const std::string_view message = answer ? textAt(*answer, "message") : std::string_view();
+    co_return fail(
+        ErrorCode::Internal,
+        fmt::format("koord-scheduler: {} (status {})",
+                    message.empty() ? std::string_view(reply->body) : message, reply->status));
+  }
+
+  const SimulateOptions& options_;
+  const KubeconfigChoice choice_;
+  Executor& executor_;
+  SchedulerClient scheduler_;
+  std::string namespace_;
+  std::vector<json::value> objects_;
+  std::vector<std::string> notes_;
+};
+
+Task<void> simulate(Simulator* simulator, Result<json::value>* result, EventLoop* loop) {
+  auto asking = simulator->run();
+  *result = co_await asking;
+  loop->stop();
+}
+
+int runSimulate(const SimulateOptions& options) {
+  log::setup({.program = "koordctl"});
+  EventLoop loop;
+  Result<json::value> result;
+  {
+    Simulator simulator(options, loop);
+    TaskGroup tasks;
+    tasks.spawn(simulate(&simulator, &result, &loop));
+    loop.run();
+    for (const std::string& note : simulator.notes())
+      std::fprintf(stderr, "koordctl: %s\n", printable(note).c_str());
+  }
+  if (!result) {
+    std::fprintf(stderr, "koordctl: %s\n", printable(result.error().message).c_str());
+    return 2;
+  }
+  const std::string text = options.output == "json"   ? toPrettyJson(*result) + "\n"
+                           : options.output == "yaml" ? toYaml(*result)
+                                                      : simulationText(*result, options.explain);
+  std::fputs(printable(text).c_str(), stdout);
+  return allPlaced(*result) ? 0 : 1;
+}
+
+std::string problemOf(const SimulateOptions& options) {
+  if (options.addNodes > 0 && options.shape.empty()) return "--add-nodes: needs --shape";
+  if (options.addNodes == 0 && !options.shape.empty()) return "--shape: needs --add-nodes";
+  if (options.files.empty() && options.addNodes == 0 && options.drain.empty() &&
+      options.lose.empty() && options.config.empty())
+    return "one of --filename, --add-nodes, --drain, --lose and --config";
+  return {};
+}
+
+}  // namespace
+
+void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
+  auto& command =
+      commands.add("simulate", "Show what koord-scheduler would do, without doing anything");
+  command.details =
+      "Asks the running koord-scheduler where the pods of manifests would go, which pods would be\n"
+      "preempted, what would stay pending and why, and how quotas would change. Nothing is "
+      "written.\n"
+      "You need the rights to do what you ask about: to create the objects, to evict pods.\n\n"
+      "  koordctl simulate -f job.yaml\n"
+      "  koordctl simulate -f job.yaml --add-nodes 4 --shape cpu=64,memory=256Gi\n"
+      "  koordctl simulate --drain node-7 --explain\n\n"
+      "Exit status: 0 all pods get nodes, 1 some do not, 2 there is no answer.";
+  auto& set = command.flags;
+  set.list("filename", options.files, "Manifests, as kubectl takes them; - = standard input")
+      .shortName('f');
+  set.integer("add-nodes", options.addNodes, "Number of nodes to add").within(0, 5000);
+  set.text("shape", options.shape,
+           "Shape of added nodes: the name of a node, or amounts as cpu=8,memory=32Gi");
+  const auto nodes = [&options] { return objectNames(options.kubeconfig, api::Node::kType); };
+  set.list("drain", options.drain, "Nodes whose pods are evicted and created again")
+      .completeBy(nodes);
+  set.list("lose", options.lose, "The same, and the nodes are gone").completeBy(nodes);
+  set.text("config", options.config, "KubeSchedulerConfiguration to use instead");
+  set.boolean("explain", options.explain, "Show each pod on its own line");
+  set.text("output", options.output, "Format: json or yaml; default: text")
+      .oneOf({"json", "yaml"})
+      .shortName('o');
+  set.text("namespace", options.namespace_,
+           "Namespace of objects that name none; default: that of the kubeconfig's context")
+      .shortName('n')
+      .completeBy([&options] { return objectNames(options.kubeconfig, api::Namespace::kType); });
+  set.text(
+      "scheduler", options.scheduler,
+      "Address of koord-scheduler, as https://127.0.0.1:10259; default: that of 'koordctl up'");
+  set.text("kubeconfig", options.kubeconfig,
+           "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  command.run = [&](const std::vector<std::string>& names) {
+    if (!names.empty()) return commands.refuse("no arguments", "simulate");
+    if (const std::string problem = problemOf(options); !problem.empty())
+      return commands.refuse(problem, "simulate");
+    return runSimulate(options);
+  };
+}
+
+}  // namespace koord::koordctl

@@ -1,0 +1,34 @@
+#pragma once
+
+// "koordctl simulate": asks the running koord-scheduler what would happen: where the pods of
+// manifests would go, which pods would be preempted, what stays pending and what it takes; also
+// after nodes are added, drained or lost, or with another configuration. Nothing is written.
+//
+// Exit status: 0 all pods get nodes, 1 some do not, 2 there is no answer.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/flags/command.h"
+
+namespace koord::koordctl {
+
+struct SimulateOptions {
+  std::vector<std::string> files;
+  std::int32_t addNodes = 0;
+  std::string shape;  // a node's name, or "cpu=8,memory=32Gi"
+  std::vector<std::string> drain;
+  std::vector<std::string> lose;
+  std::string config;  // a KubeSchedulerConfiguration
+  bool explain = false;
+  std::string output;  // "", json, yaml
+  std::string namespace_;
+  std::string scheduler;
+  std::string kubeconfig;
+};
+
+// `options` must outlive the commands.
+void addSimulateCommand(flags::Commands& commands, SimulateOptions& options);
+
+}  // namespace koord::koordctl

@@ -25,7 +25,6 @@
 #include "koordctl/status/status_command.h"
 #include "koordctl/test/test_command.h"
 #include "koordctl/top/top_command.h"
-#include "koordctl/trace/trace_command.h"
 #include "koordctl/up/up_command.h"
 
 namespace {
@@ -52,7 +51,6 @@ struct Flags {
   ctl::SimulateOptions simulate;
   ctl::DescheduleOptions deschedule;
   ctl::ReplayOptions replay;
-  ctl::TraceFlags trace;
   ctl::ShadowCommandOptions shadow;
   ctl::TestFlags test;
 };
@@ -72,7 +70,6 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addSimulateCommand(commands, flags.simulate);
   ctl::addDescheduleCommand(commands, flags.deschedule);
   ctl::addReplayCommand(commands, flags.replay);
-  ctl::addSimulateCommand(commands, flags.trace);
   ctl::addShadowCommand(commands, flags.shadow);
   ctl::addTestCommand(commands, flags.test, program);
   ctl::addCompletionCommand(commands);

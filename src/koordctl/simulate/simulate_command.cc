@@ -75,12 +75,12 @@ class Simulator {
       for (const std::string& name : *names) list.push_back(json::string(name));
       spec[field] = std::move(list);
     }
-    if (options_.config.empty()) return spec;
-    auto text = readManifestFile(options_.config);
+    if (options_.replay.configs.empty()) return spec;
+    const std::string& file = options_.replay.configs.front();
+    auto text = readManifestFile(file);
     if (!text) return fail(std::move(text.error()));
     auto configuration = parseYaml(*text);
-    if (!configuration)
-      return fail(std::move(configuration.error()).within("--config " + options_.config));
+    if (!configuration) return fail(std::move(configuration.error()).within("--config " + file));
     spec["configuration"] = *std::move(configuration);
     return spec;
   }
@@ -167,9 +167,13 @@ int runSimulate(const SimulateOptions& options) {
 std::string problemOf(const SimulateOptions& options) {
   if (options.addNodes > 0 && options.shape.empty()) return "--add-nodes: needs --shape";
   if (options.addNodes == 0 && !options.shape.empty()) return "--shape: needs --add-nodes";
-  if (options.files.empty() && options.addNodes == 0 && options.drain.empty() &&
-      options.lose.empty() && options.config.empty())
-    return "one of --filename, --add-nodes, --drain, --lose and --config";
+  const bool asks = !options.files.empty() || options.addNodes > 0 || !options.drain.empty() ||
+                    !options.lose.empty();
+  if (!options.replay.trace.empty())
+    return asks ? "--trace: without --filename, --add-nodes, --drain and --lose" : "";
+  if (options.replay.configs.size() > 1) return "one --config, except with --trace";
+  if (!asks && options.replay.configs.empty())
+    return "one of --filename, --add-nodes, --drain, --lose, --config and --trace";
   return {};
 }
 
@@ -186,6 +190,9 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
       "  koordctl simulate -f job.yaml\n"
       "  koordctl simulate -f job.yaml --add-nodes 4 --shape cpu=64,memory=256Gi\n"
       "  koordctl simulate --drain node-7 --explain\n\n"
+      "With --trace it replays a trace of tasks instead and prints a report as JSON, without a\n"
+      "cluster.\n\n"
+      "  koordctl simulate --trace FOLDER --config mine.yaml --config other.yaml\n\n"
       "Exit status: 0 all pods get nodes, 1 some do not, 2 there is no answer.";
   auto& set = command.flags;
   set.list("filename", options.files, "Manifests, as kubectl takes them; - = standard input")
@@ -197,7 +204,10 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
   set.list("drain", options.drain, "Nodes whose pods are evicted and created again")
       .completeBy(nodes);
   set.list("lose", options.lose, "The same, and the nodes are gone").completeBy(nodes);
-  set.text("config", options.config, "KubeSchedulerConfiguration to use instead");
+  set.list("config", options.replay.configs,
+           "KubeSchedulerConfiguration to use instead; with --trace several to compare, each as "
+           "FILE or NAME=FILE, by default DeviceShare with and without FragmentationAware");
+  addTraceFlags(set, options.replay);
   set.boolean("explain", options.explain, "Show each pod on its own line");
   set.text("output", options.output, "Format: json or yaml; default: text")
       .oneOf({"json", "yaml"})
@@ -215,6 +225,7 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
     if (!names.empty()) return commands.refuse("no arguments", "simulate");
     if (const std::string problem = problemOf(options); !problem.empty())
       return commands.refuse(problem, "simulate");
+    if (!options.replay.trace.empty()) return printTrace(options.replay);
     return runSimulate(options);
   };
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// "koordctl simulate": asks the running koord-scheduler what would happen: where the pods of
+// "koordctl simulate --trace": trace/trace_command.h. All else of "koordctl simulate": asks the running koord-scheduler what would happen: where the pods of
 // manifests would go, which pods would be preempted, what stays pending and what it takes; also
 // after nodes are added, drained or lost, or with another configuration. Nothing is written.
 //
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/flags/command.h"
+#include "koordctl/trace/trace_command.h"
 
 namespace koord::koordctl {
 
@@ -20,12 +21,14 @@ struct SimulateOptions {
   std::string shape;  // a node's name, or "cpu=8,memory=32Gi"
   std::vector<std::string> drain;
   std::vector<std::string> lose;
-  std::string config;  // a KubeSchedulerConfiguration
   bool explain = false;
   std::string output;  // "", json, yaml
   std::string namespace_;
   std::string scheduler;
   std::string kubeconfig;
+  // With a trace only this is used. Without one, its configs have at most one element: the
+  // KubeSchedulerConfiguration of the question.
+  TraceFlags replay;
 };
 
 // `options` must outlive the commands.

@@ -69,10 +69,6 @@ Result<std::vector<ReplayReport>> replayAll(const TraceFlags& flags) {
 }  // namespace
 
 int runTrace(const TraceFlags& flags, std::string& out, std::string& errors) {
-  if (flags.samples < 2 || flags.samples > 100'000 || flags.scale < 0) {
-    errors += "--samples must be 2 to 100000, and --scale must not be negative\n";
-    return 2;
-  }
   const auto reports = replayAll(flags);
   if (!reports) {
     errors += reports.error().message + "\n";
@@ -89,40 +85,29 @@ int runTrace(const TraceFlags& flags, std::string& out, std::string& errors) {
   return 0;
 }
 
-void addTraceFlags(flags::FlagSet& set, TraceFlags& flags) {
-  set.text("trace", flags.trace, "Folder of the trace");
-  set.text("nodes", flags.nodes, "The file of nodes in the folder");
-  set.text("tasks", flags.tasks, "The file of tasks in the folder");
-  set.list(
-      "config", flags.configs,
-      "KubeSchedulerConfigurations to compare, each as FILE or NAME=FILE; by default DeviceShare "
-      "with and without FragmentationAware");
-  set.text("page", flags.page, "Write a page with plots to this file");
-  set.integer("samples", flags.samples, "How many times the cluster is measured");
-  set.integer(
-      "scale", flags.scale,
-      "Seconds of the trace for each second of the scheduler; 0 makes the trace last at most "
-      "100000 s");
-  set.integer("seed", flags.seed, "Decides between equally good nodes");
+int printTrace(const TraceFlags& flags) {
+  log::setup({.program = "koordctl", .file = "/dev/null"});
+  std::string out, errors;
+  const int status = runTrace(flags, out, errors);
+  std::fputs(out.c_str(), stdout);
+  std::fflush(stdout);
+  std::fputs(errors.c_str(), stderr);
+  return status;
 }
 
-void addSimulateCommand(flags::Commands& commands, TraceFlags& flags) {
-  auto& command = commands.add("simulate", "Replay a trace of tasks on the scheduler");
-  command.details =
-      "Prints a report as JSON. Needs no cluster. The formats of the files are in\n"
-      "docs/features/packing.md.";
-  addTraceFlags(command.flags, flags);
-  command.run = [&](const std::vector<std::string>& arguments) {
-    if (!arguments.empty() || flags.trace.empty())
-      return commands.refuse("--trace FOLDER, and no arguments", "simulate");
-    log::setup({.program = "koordctl", .file = "/dev/null"});
-    std::string out, errors;
-    const int status = runTrace(flags, out, errors);
-    std::fputs(out.c_str(), stdout);
-    std::fflush(stdout);
-    std::fputs(errors.c_str(), stderr);
-    return status;
-  };
+void addTraceFlags(flags::FlagSet& set, TraceFlags& flags) {
+  set.text("trace", flags.trace,
+           "Folder of a trace, which is replayed on the scheduler without a cluster");
+  set.text("trace-nodes", flags.nodes, "File of the nodes in the folder of the trace");
+  set.text("trace-tasks", flags.tasks, "File of the tasks in the folder of the trace");
+  set.text("trace-page", flags.page, "Write a page with plots of the replay to this file");
+  set.integer("trace-samples", flags.samples, "How many times a replay measures the cluster")
+      .within(2, 100'000);
+  set.integer("trace-scale", flags.scale,
+              "Seconds of the trace for each second of the scheduler; 0 makes the trace last at "
+              "most 100000 s")
+      .within(0, 1'000'000'000);
+  set.integer("trace-seed", flags.seed, "Decides between equally good nodes in a replay");
 }
 
 }  // namespace koord::koordctl

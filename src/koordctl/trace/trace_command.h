@@ -11,7 +11,7 @@
 namespace koord::koordctl {
 
 struct TraceFlags {
-  std::string trace;                 // the folder
+  std::string trace;                 // the folder; "" = no replay
   std::string nodes = "nodes.csv";   // in the folder
   std::string tasks = "tasks.csv";   // likewise
   std::vector<std::string> configs;  // NAME=FILE or FILE; empty: two profiles to compare
@@ -25,8 +25,10 @@ struct TraceFlags {
 // appended to `errors`.
 int runTrace(const TraceFlags& flags, std::string& out, std::string& errors);
 
-// Adds the flags of a replay to a command; `flags` must outlive it.
+// Prints the report and the errors. Returns the exit status.
+int printTrace(const TraceFlags& flags);
+
+// Adds the flags of a replay to "koordctl simulate", all but --config; `flags` must outlive it.
 void addTraceFlags(flags::FlagSet& set, TraceFlags& flags);
-void addSimulateCommand(flags::Commands& commands, TraceFlags& flags);
 
 }  // namespace koord::koordctl

@@ -1,8 +1,9 @@
 #pragma once
 
-// "koordctl simulate --trace": trace/trace_command.h. All else of "koordctl simulate": asks the running koord-scheduler what would happen: where the pods of
+// "koordctl simulate": asks the running koord-scheduler what would happen: where the pods of
 // manifests would go, which pods would be preempted, what stays pending and what it takes; also
-// after nodes are added, drained or lost, or with another configuration. Nothing is written.
+// after nodes are added, drained or lost, or with another configuration. Nothing is written. With
+// --trace it replays a trace instead (trace/trace_command.h).
 //
 // Exit status: 0 all pods get nodes, 1 some do not, 2 there is no answer.
 

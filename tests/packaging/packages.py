@@ -22,7 +22,7 @@ from roots import MIRROR, Root, Skip, base, requirements, run
 
 # What installing any package changes.
 CHANGED_BY_APT = ("/proc", "/dev", "/sys", "/run", "/tmp", "/var/lib/apt", "/var/cache", "/var/lib/dpkg", "/var/log",
-                  "/var/lib/systemd", "/var/lib/pam", "/var/lib/ucf", "/var/tmp")
+                  "/var/lib/systemd", "/var/lib/pam", "/var/lib/ucf", "/var/lib/containerd", "/opt/containerd", "/var/tmp")
 KEYRING = "/usr/share/keyrings/ubuntu-archive-keyring.gpg"
 KUBECONFIG = "/tmp/kubeconfig"
 
@@ -130,7 +130,7 @@ def check_packages(debs, roots):
     try:
         root.run("apt-get", "update", "-q")
         root.run("sh", "-c", "rm -f /etc/dpkg/dpkg.cfg.d/*; apt-get install -y -q --no-install-recommends man-db bsdextrautils groff-base"
-                 " bash-completion kubernetes-client systemd-sysv dbus ca-certificates", timeout=1800)
+                 " bash-completion kubernetes-client systemd-sysv dbus ca-certificates containerd", timeout=1800)
         before = root.files(CHANGED_BY_APT)
         packages_before = root.run("dpkg-query", "-W", "-f", "${Package}\n").split()
         install(root, debs)

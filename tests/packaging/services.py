@@ -23,7 +23,8 @@ done
 until_active sh -c "kubectl --kubeconfig $kubeconfig get lease -n koordinator-system koord-scheduler -o jsonpath={.spec.holderIdentity} | grep ."
 until_active sh -c "kubectl --kubeconfig $kubeconfig get lease -n koordinator-system koord-descheduler -o jsonpath={.spec.holderIdentity} | grep ."
 until_active test -S /run/koordlet/koordlet.sock
-for unit in koordctl@demo koordlet koord-scheduler koord-manager koord-descheduler koord-device-daemon; do
+systemctl start containerd koord-runtime-proxy || echo "failed: start koord-runtime-proxy"  # has started once containerd answers
+for unit in koordctl@demo koordlet koord-scheduler koord-manager koord-descheduler koord-device-daemon koord-runtime-proxy; do
   echo "active $unit $(systemctl is-active $unit) $(systemctl show -p NRestarts --value $unit)"
 done
 # The flags that /etc/default/koord-scheduler proposes.
@@ -66,7 +67,7 @@ EXPECTED += [f"upgraded {unit} active restarted" for unit in ("koordlet", "koord
 EXPECTED += ["proposed flags active 0", "removed koord-scheduler inactive", "again koord-scheduler inactive"]
 EXPECTED += ["upgraded koordctl@demo active continues"]
 EXPECTED += [f"active {unit} active 0" for unit in ("koordctl@demo", "koordlet", "koord-scheduler", "koord-manager",
-                                                    "koord-descheduler", "koord-device-daemon")]
+                                                    "koord-descheduler", "koord-device-daemon", "koord-runtime-proxy")]
 
 
 def write(path, text, mode=0o644):

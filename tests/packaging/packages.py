@@ -22,7 +22,7 @@ from roots import MIRROR, Root, Skip, base, requirements, run
 
 # What installing any package changes.
 CHANGED_BY_APT = ("/proc", "/dev", "/sys", "/run", "/tmp", "/var/lib/apt", "/var/cache", "/var/lib/dpkg", "/var/log",
-                  "/var/lib/systemd", "/var/lib/pam", "/var/lib/ucf", "/var/lib/containerd", "/opt/containerd", "/var/tmp")
+                  "/var/lib/systemd", "/var/lib/pam", "/var/lib/ucf", "/var/lib/containerd", "/opt/containerd", "/etc/cni", "/var/tmp")
 KEYRING = "/usr/share/keyrings/ubuntu-archive-keyring.gpg"
 KUBECONFIG = "/tmp/kubeconfig"
 

@@ -15,13 +15,15 @@ missing() {
 }
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then missing "node and npm are not installed"; fi
+if ! node -e 'process.exit(parseInt(process.versions.node) < 18)'; then missing "node is older than version 18"; fi
 # npm writes this file last. One build at a time, since several build folders share node_modules.
 exec 9<.
 flock 9
 if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
-  if ! npm ci --ignore-scripts --no-fund --no-audit >"$log" 2>&1; then
+  # A network that swallows packets must not hold up the build.
+  if ! timeout 180 npm ci --ignore-scripts --no-fund --no-audit --fetch-timeout=30000 --fetch-retries=1 >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     missing "npm could not load the packages"
   fi

@@ -147,7 +147,9 @@ bool Console::authenticate(const net::ServerRequest& request, net::Responder& re
     refuse(responder, 403, "the header Host does not name the console");
     return false;
   }
-  if (!request.target.starts_with("/api")) return true;
+  // The path as the router sees it: a target may be escaped, or have a scheme and a host.
+  const auto target = net::parseTarget(request.target);
+  if (target && !target->path.starts_with("/api")) return true;
   constexpr std::string_view kBearer = "Bearer ";
   const std::string_view given = net::headerOf(request.headers, "Authorization");
   if (given.starts_with(kBearer) && equalTokens(given.substr(kBearer.size()), token_)) return true;

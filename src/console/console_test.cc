@@ -58,6 +58,9 @@ TEST_F(ConsoleTest, RequestsForDataNeedTheToken) {
   EXPECT_EQ(get("/api/v1/feed", {{"Authorization", "Bearer x"}})->status, 401);
   EXPECT_EQ(get("/api/v1/history?series=cluster")->status, 401);
   EXPECT_EQ(get("/api")->status, 401);
+  EXPECT_EQ(get("/%61pi/v1/feed")->status, 401);
+  EXPECT_EQ(get("http://x/api/v1/history?series=cluster")->status, 401);
+  EXPECT_EQ(get("//api/v1/feed")->status, 406) << "it is the page";
   EXPECT_EQ(ask("/api/v1/feed")->status, 200);
   EXPECT_EQ(ask("/api/v1/unknown")->status, 404);
 }

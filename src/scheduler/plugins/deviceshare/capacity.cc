@@ -12,7 +12,7 @@ namespace {
 constexpr DeviceResource kShares[] = {DeviceResource::GpuCore, DeviceResource::GpuMemoryRatio,
                                       DeviceResource::GpuMemory};
 
-// In thousandths, rounded down: the least of what is free.
+// In thousandths, rounded down: the least of what is free. 0 if more is used than there is.
 std::uint16_t freeShare(const DeviceAmounts& total, const DeviceAmounts& free) {
   std::int64_t share = 1000;
   for (const DeviceResource resource : kShares) {
@@ -20,7 +20,7 @@ std::uint16_t freeShare(const DeviceAmounts& total, const DeviceAmounts& free) {
     share = std::min(share, static_cast<std::int64_t>(static_cast<__int128>(free[resource]) * 1000 /
                                                       total[resource]));
   }
-  return static_cast<std::uint16_t>(share);
+  return static_cast<std::uint16_t>(std::max<std::int64_t>(share, 0));
 }
 
 }  // namespace

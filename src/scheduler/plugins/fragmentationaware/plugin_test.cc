@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "scheduler/core/scheduler_fixture.h"
+#include "scheduler/plugins/deviceshare/device_object.h"
 #include "scheduler/plugins/deviceshare/devices/machine.h"
 
 namespace koord::scheduler {

@@ -205,6 +205,7 @@ Match Shadow::compareNow(const Question& question, Choice& ours) {
 }
 
 void Shadow::compare(Question question) {
+  if (open_.size() >= kMostOpen) settle();
   const SteadyTime now = executor_.steadyNow();
   if (!budget_.mayWork(now)) {
     metrics_.skipped(Skip::Behind);
@@ -216,7 +217,6 @@ void Shadow::compare(Question question) {
   if (agrees(match)) {
     metrics_.compared(match);
   } else {
-    if (open_.size() >= kMostOpen) settle();
     open_.push_back(describe(std::move(question), std::move(ours)));
     if (open_.size() == 1) wakeAt(now + options_.moment);
   }
@@ -247,7 +247,8 @@ void Shadow::wakeAt(SteadyTime when) {
   });
 }
 
-// Ends the oldest open difference, and all others whose moment has passed.
+// Ends the oldest open difference, and all others whose moment has passed. Without time to look for
+// a nearby state, a difference does not count: it may be none.
 void Shadow::settle() {
   const SteadyTime now = executor_.steadyNow();
   do {
@@ -255,13 +256,19 @@ void Shadow::settle() {
     Difference difference = std::move(open_.front());
     open_.pop_front();
     const Question& question = difference.question;
+    const SteadyTime begun = executor_.steadyNow();
+    if (options_.moment > Duration::zero() && !budget_.mayWork(begun)) {
+      metrics_.skipped(Skip::Behind);
+      tellIfBehind();
+      continue;
+    }
     bool nearby = false;
-    if (options_.moment > Duration::zero() && budget_.mayWork(executor_.steadyNow())) {
+    if (options_.moment > Duration::zero()) {
       Cluster::Transaction without(decider_.cluster());
       decider_.cluster().removePod(question.pod->uid());
       nearby = agreesNow(question) || agreesNearby(question, difference.since - options_.moment);
     }
-    budget_.spend(executor_.steadyNow() - now);
+    budget_.spend(executor_.steadyNow() - begun);
     if (nearby) {
       metrics_.compared(Match::NearbyState);
     } else {

@@ -24,6 +24,9 @@ Result<api::Selector> readTakenSelector(const api::ConfigMap& config, const char
                                         api::Selector absent) {
   const std::string* text = api::findIn(config.data, key);
   if (!text) return absent;
+  // A template whose value is not set must not select everything.
+  if (trim(*text).empty())
+    return fail(ErrorCode::Invalid, fmt::format("data[{}]: must not be empty", key));
   auto selector = api::Selector::parse(*text);
   if (!selector) return fail(std::move(selector.error()).within(fmt::format("data[{}]", key)));
   return selector;

@@ -102,6 +102,8 @@ TEST(TakeOverRules, name_the_key_of_an_invalid_value) {
   EXPECT_THAT(problemOf({{"namespaces", "team-*"}}), HasSubstr("data[namespaces]"));
   EXPECT_THAT(problemOf({{"selector", "a in"}}), HasSubstr("data[selector]"));
   EXPECT_THAT(problemOf({{"namespaceSelector", "=="}}), HasSubstr("data[namespaceSelector]"));
+  EXPECT_THAT(problemOf({{"namespaceSelector", " "}}), HasSubstr("data[namespaceSelector]"));
+  EXPECT_THAT(problemOf({{"selector", ""}}), HasSubstr("data[selector]"));
 }
 
 struct TakingOver {

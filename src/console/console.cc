@@ -39,6 +39,20 @@ bool equalTokens(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+// Other failures are those of the programs that were asked.
+int statusOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::NotFound:
+      return 404;
+    case ErrorCode::Forbidden:
+      return 403;
+    case ErrorCode::Invalid:
+      return 400;
+    default:
+      return 502;
+  }
+}
+
 void refuse(net::Responder& responder, int status, std::string message) {
   net::sendJson(responder, status, json::object{{"message", std::move(message)}});
 }
@@ -201,12 +215,7 @@ Task<void> Console::answer(net::RoutedRequest request, std::shared_ptr<net::Resp
   if (answer) {
     net::sendJson(*responder, 200, *answer);
   } else {
-    const auto code = answer.error().code;
-    refuse(*responder,
-           code == ErrorCode::NotFound    ? 404
-           : code == ErrorCode::Forbidden ? 403
-                                          : 502,
-           answer.error().message);
+    refuse(*responder, statusOf(answer.error().code), answer.error().message);
   }
 }
 

@@ -218,6 +218,10 @@ Task<Result<std::string>> explainedAs(std::string text) {
   co_return text;
 }
 
+Task<Result<std::string>> notExplained(ErrorCode code) {
+  co_return fail(code, "why");
+}
+
 }  // namespace
 
 TEST_F(ConsoleTest, ExplanationsAreThoseOfTheOwner) {
@@ -225,6 +229,16 @@ TEST_F(ConsoleTest, ExplanationsAreThoseOfTheOwner) {
     return explainedAs(kind + " of " + name);
   }});
   EXPECT_EQ(ask("/api/v1/explain?kind=pod&name=a/b")->body, "{\"text\":\"pod of a/b\"}\n");
+}
+
+TEST_F(ConsoleTest, AFailedExplanationHasItsReason) {
+  start({.explain = [](std::string kind, std::string) {
+    return notExplained(kind == "pod" ? ErrorCode::Unavailable : ErrorCode::Invalid);
+  }});
+  const auto failed = ask("/api/v1/explain?kind=pod&name=a/b");
+  EXPECT_EQ(failed->status, 502);
+  EXPECT_EQ(failed->body, "{\"message\":\"why\"}\n");
+  EXPECT_EQ(ask("/api/v1/explain?kind=secret&name=a/b")->status, 400);
 }
 
 TEST_F(ConsoleTest, WithoutExplanationsAndSimulationThePageLearnsSo) {

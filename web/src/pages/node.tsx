@@ -16,7 +16,7 @@ import {RangeChoice, useHistory} from '../ui/history.tsx';
 import {CpuMap, DeviceMap} from '../ui/hardware.tsx';
 import {useSlowly} from '../ui/slowly.ts';
 import {Table, type Column} from '../ui/table.tsx';
-import {ClassBadge, podColumn, stateColumn} from './pods.tsx';
+import {ClassBadge, memoryColumn, podColumn, stateColumn} from './pods.tsx';
 import {State} from './nodes.tsx';
 
 export function NodePage({name}: {name: string}) {
@@ -219,15 +219,7 @@ function columnsOf(detail: NodeDetail): Column<Pod>[] {
       sort: (pod) => pod.cpu,
       cell: (pod) => cores(pod.cpu),
     },
-    {
-      id: 'memory',
-      title: 'Memory',
-      number: true,
-      wide: true,
-      width: '92px',
-      sort: (pod) => pod.memory,
-      cell: (pod) => bytes(pod.memory),
-    },
+    memoryColumn,
     {id: 'cpus', title: 'CPUs', wide: true, width: '110px', cell: (pod) => pod.cpus || 'shared'},
     {
       id: 'devices',

@@ -50,6 +50,25 @@ export const stateColumn: Column<Pod> = {
   sort: (pod) => pod.phase,
 };
 
+export const memoryColumn: Column<Pod> = {
+  id: 'memory',
+  title: 'Memory',
+  number: true,
+  wide: true,
+  width: '92px',
+  sort: (pod) => pod.memory,
+  cell: (pod) => bytes(pod.memory),
+};
+
+export const ageColumn: Column<Pod> = {
+  id: 'age',
+  title: 'Age',
+  number: true,
+  width: '64px',
+  sort: (pod) => -pod.created,
+  cell: (pod) => <Age since={pod.created} />,
+};
+
 const columns: Column<Pod>[] = [
   podColumn,
   stateColumn,
@@ -78,15 +97,7 @@ const columns: Column<Pod>[] = [
     sort: (pod) => pod.cpu,
     cell: (pod) => cores(pod.cpu),
   },
-  {
-    id: 'memory',
-    title: 'Memory',
-    number: true,
-    wide: true,
-    width: '92px',
-    sort: (pod) => pod.memory,
-    cell: (pod) => bytes(pod.memory),
-  },
+  memoryColumn,
   {
     id: 'quota',
     title: 'Quota',
@@ -95,14 +106,7 @@ const columns: Column<Pod>[] = [
     width: 'minmax(80px, 1fr)',
     sort: (pod) => pod.quota,
   },
-  {
-    id: 'age',
-    title: 'Age',
-    number: true,
-    width: '64px',
-    sort: (pod) => -pod.created,
-    cell: (pod) => <Age since={pod.created} />,
-  },
+  ageColumn,
 ];
 
 const classes: [string, string][] = [

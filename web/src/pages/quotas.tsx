@@ -21,8 +21,7 @@ import {useSlowly} from '../ui/slowly.ts';
 import {Table, type Column} from '../ui/table.tsx';
 import type {Pod} from '../feed/rows.ts';
 import {cores} from '../model/format.ts';
-import {Age} from '../ui/bits.tsx';
-import {podColumn, stateColumn} from './pods.tsx';
+import {ageColumn, podColumn, stateColumn} from './pods.tsx';
 
 function columnsOf(resource: string): Column<QuotaLine>[] {
   const text = (value: number) => (value === Infinity ? 'none' : amount(resource, value));
@@ -153,14 +152,7 @@ const podColumns: Column<Pod>[] = [
     sort: (pod) => pod.cpu,
     cell: (pod) => cores(pod.cpu),
   },
-  {
-    id: 'age',
-    title: 'Age',
-    number: true,
-    width: '64px',
-    sort: (pod) => -pod.created,
-    cell: (pod) => <Age since={pod.created} />,
-  },
+  ageColumn,
 ];
 
 function Detail({quota, resource, revision}: {quota: Quota; resource: string; revision: number}) {

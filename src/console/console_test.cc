@@ -119,7 +119,9 @@ TEST_F(ConsoleTest, ABrowserThatComesBackReceivesOnlyWhatHasChanged) {
   const auto second = ask("/api/v1/feed?since=" + id);
   EXPECT_EQ(second->body.find("\"n1\""), std::string::npos) << second->body;
   EXPECT_NE(second->body.find("[\"n2\""), std::string::npos) << second->body;
+  // Of another process: also the rows of tables that are empty now are forgotten.
   const auto foreign = ask("/api/v1/feed?since=0123abcd-5-5-5");
+  EXPECT_NE(foreign->body.find(R"({"t":"pods","reset":true})"), std::string::npos) << foreign->body;
   EXPECT_NE(foreign->body.find("\"n1\""), std::string::npos) << foreign->body;
 }
 

@@ -77,6 +77,11 @@ void Feed::open(std::shared_ptr<net::Responder> responder, std::string_view sinc
                                  {"Cache-Control", "no-store"},
                                  {"X-Content-Type-Options", "nosniff"}});
   reader->responder->write(eventOf("status", "", toJson(status_())));
+  // A browser may have rows of another process, also of tables that are empty here.
+  for (std::size_t table = 0; table < tables_.size(); ++table)
+    if (reader->read[table] == 0)
+      reader->responder->write(
+          eventOf("rows", "", rowsText(tables_[table]->name(), {.reset = true})));
   readers_.push_back(std::move(reader));
   flushSoon(Duration::zero());
 }

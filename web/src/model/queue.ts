@@ -81,8 +81,12 @@ export const queueOf = (store: Store, pod: Pod, now: number): Place =>
 // "Insufficient cpu; node(s) had untolerated taint(s)": the same for clusters of any size, so that
 // pods with the same reasons count together. Members of a gang quote the reason of one of them.
 export function summaryOf(message: string): string {
-  const reasons = /nodes are available: (.*?)(?:\.(?:\s|"|$)|"|$)/s.exec(message)?.[1];
+  const quoted = /GangGroup .*? with reason "?(.*)$/s.exec(message)?.[1];
+  if (quoted) return `its gang: ${summaryOf(quoted)}`;
+  const reasons = /nodes are available: (.*?)(?:\.(?:[\s",]|$)|"|$)/s.exec(message)?.[1];
   if (!reasons) return message.split(/\.(?:\s|$)/)[0] || 'not tried yet';
-  const parts = reasons.split(', ').map((part) => part.replace(/^\d+ /, ''));
-  return (message.startsWith('GangGroup') ? 'its gang: ' : '') + parts.join('; ');
+  return reasons
+    .split(', ')
+    .map((part) => part.replace(/^\d+ /, ''))
+    .join('; ');
 }

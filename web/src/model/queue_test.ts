@@ -61,9 +61,10 @@ test('messages of the scheduler have one summary in clusters of any size', () =>
     'Insufficient cpu; node(s) had untolerated taint(s)',
   );
   const quoted =
-    'GangGroup "a/b" gets rejected due to member Pod "a/c" is unschedulable with reason ' +
-    '"0/4 nodes are available: 4 Insufficient cpu."';
-  assert.equal(summaryOf(quoted), 'its gang: Insufficient cpu');
+    '0/4 nodes are available: GangGroup "a/b" gets rejected due to member Pod "a/c" is ' +
+    'unschedulable with reason "0/4 nodes are available: 1 node(s) were unschedulable, 3 ' +
+    'Insufficient cpu.", 2 members failed.';
+  assert.equal(summaryOf(quoted), 'its gang: node(s) were unschedulable; Insufficient cpu');
   assert.equal(summaryOf(''), 'not tried yet');
   assert.equal(summaryOf('Insufficient quotas, quotaName: a'), 'Insufficient quotas, quotaName: a');
 });

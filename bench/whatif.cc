@@ -1,7 +1,8 @@
 // Simulations by fork (scheduler/oracle): 5,000 nodes, 150,000 pods, the shipped configuration.
 // "WhatIf/...": from the question as JSON until the answer as JSON, in wall time, over `rounds`
-// questions; fork_...: the part for which the scheduler stands still. Before each question some
-// pods are placed, because a scheduler at work writes memory between forks.
+// questions; fork_...: the part for which the scheduler stands still; cpu_...: the CPU time of
+// parent and child. Before each question some pods are placed, because a scheduler at work writes
+// memory between forks. Run each alone (--filter): memory that was freed before has no huge pages.
 // "WhatIf/throughput": pods that the scheduler places per second of wall and CPU time, alone and
 // with ten questions about one pod a second, in turns within one run; the shares compare the two.
 
@@ -184,11 +185,24 @@ Asking growth(Bed&) {
 }
 
 struct Times {
-  double fork = 0, whole = 0;
+  double fork = 0, whole = 0, cpu = 0;
 };
+
+// CPU seconds of this process and of the children that have ended.
+double allCpuSeconds() {
+  double seconds = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    ::getrusage(who, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime})
+      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  }
+  return seconds;
+}
 
 Times ask(Bed& bed, const Asking& asking) {
   const Stopwatch watch;
+  const double cpu = allCpuSeconds();
   const auto document = parseJson(asking.body);
   const auto question = oracle::readQuestion(*document);
   if (!question) throw std::runtime_error(question.error().message);
@@ -200,26 +214,30 @@ Times ask(Bed& bed, const Asking& asking) {
   const auto text = oracle::answerOf(*std::move(child), cancelled);
   if (!text) throw std::runtime_error(text.error().message);
   const double whole = watch.seconds();
+  const double used = allCpuSeconds() - cpu;
   const auto answer = parseJson(*text);
   if (memberOf(memberOf(*answer, "status"), "placed") != json::value(asking.placed))
     throw std::runtime_error(text->substr(0, 1000));
-  return {fork, whole};
+  return {fork, whole, used};
 }
 
 Numbers timesOf(const Numbers& params, const std::function<Asking(Bed&)>& make) {
   Bed bed(static_cast<int>(params.at("nodes")), static_cast<int>(params.at("pods")));
-  std::vector<double> forks, wholes;
+  std::vector<double> forks, wholes, cpus;
   bed.place(kBatch);
   for (int round = 0; round < params.at("rounds"); ++round) {
     bed.place(100);
     const Times times = ask(bed, make(bed));
     forks.push_back(1000 * times.fork);
     wholes.push_back(1000 * times.whole);
+    cpus.push_back(1000 * times.cpu);
   }
   return {{"fork_p50_ms", bench::percentile(forks, 0.5)},
           {"fork_p99_ms", bench::percentile(forks, 0.99)},
           {"p50_ms", bench::percentile(wholes, 0.5)},
           {"p99_ms", bench::percentile(wholes, 0.99)},
+          {"cpu_p50_ms", bench::percentile(cpus, 0.5)},
+          {"cpu_p99_ms", bench::percentile(cpus, 0.99)},
           {"resident_mib", bench::rssMib()}};
 }
 

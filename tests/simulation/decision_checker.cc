@@ -5,6 +5,7 @@
 #include "scheduler/framework/audit.h"
 #include "simulation/departures.h"
 #include "simulation/feature.h"
+#include "simulation/foretelling.h"
 
 namespace koord::simulation {
 
@@ -204,6 +205,8 @@ void DecisionChecker::tried(const PodInfo& pod) {
   }
 
   ++decisions_.attempts;
+  if (decisions_.foretelling && received)
+    decisions_.foretelling->tried(process_, pod.uid(), received());
   storage_.emplace(handle_->stores());
   History& history = history_[pod.uid()];
   const auto* log = scheduler_->decisions().of(pod.key());

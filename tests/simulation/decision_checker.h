@@ -41,10 +41,12 @@ struct Choice {
 };
 
 class Departures;
+class Foretelling;
 
 // The decisions of all processes, for the checks of the store.
 struct Decisions {
   Departures* departures = nullptr;                    // evictions for preemption
+  Foretelling* foretelling = nullptr;                  // what oracles said
   std::map<std::string, std::vector<Choice>> choices;  // by the pod's uid
   std::set<std::string> victims;                       // uids
   std::map<std::string, SteadyTime> starts;            // of processes
@@ -76,6 +78,8 @@ class DecisionChecker {
   std::function<void()> onRunaway;
   // While true, searches do not count as attempts.
   void pauseChecks(bool away) { away_ = away; }
+  // The number of events and answers that the process has received; may be empty.
+  std::function<std::uint64_t()> received;
   // Sets the scheduler, once it exists.
   void watch(const scheduler::Scheduler& scheduler) { scheduler_ = &scheduler; }
 

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
                      .verbosity = verbose ? 3 : 0,
                      .file = verbose ? "" : "/dev/null"});
 
-  std::size_t attempts = 0, bound = 0, preempted = 0;
+  std::size_t attempts = 0, bound = 0, preempted = 0, foretold = 0;
   std::uint64_t failed = 0;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
     RunOutcome outcome = koord::simulation::simulate(seed, verbose, features);
@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
     attempts += outcome.attempts;
     bound += outcome.bound;
     preempted += outcome.preempted;
+    foretold += outcome.foretold;
     if (outcome.violation.empty()) continue;
     ++failed;
     if (!verbose)
@@ -49,8 +50,10 @@ int main(int argc, char** argv) {
                 outcome.violation.c_str());
     std::fflush(stdout);
   }
-  std::printf("%llu seeds, %llu failed; %zu attempts, %zu pods bound, %zu preempted\n",
-              static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(failed),
-              attempts, bound, preempted);
+  std::printf(
+      "%llu seeds, %llu failed; %zu attempts, %zu pods bound, %zu preempted, "
+      "%zu foretold\n",
+      static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(failed), attempts,
+      bound, preempted, foretold);
   return failed == 0 ? 0 : 1;
 }

@@ -2,8 +2,10 @@
 
 #include <stdexcept>
 
+#include "api/codec.h"
 #include "net/fake_responder.h"
 #include "scheduler/app/recorded_instance.h"
+#include "scheduler/oracle/oracle.h"
 #include "scheduler/plugins/registry.h"
 #include "simulation/feature.h"
 
@@ -77,6 +79,7 @@ void Process::start() {
   if (!program) throw std::runtime_error(program.error().message);
   program_ = *std::move(program);
   checker_->watch(program_->scheduler());
+  checker_->received = [this] { return program_ ? program_->seam().api.received() : 0; };
 }
 
 Result<json::value> Process::whatIf(const std::string& body) {
@@ -91,6 +94,36 @@ Result<json::value> Process::whatIf(const std::string& body) {
   checker_->pauseChecks(false);
   if (answer->status != 200) return fail(ErrorCode::Invalid, answer->body);
   return parseJson(answer->body);
+}
+
+std::optional<Foretold> Process::foretell(const api::Pod& pod) {
+  api::Pod asked = pod;
+  asked.status = {};
+  json::object spec{{"objects", json::array{api::encodeObject(asked)}}};
+  const auto question = scheduler::oracle::readQuestion(
+      json::object{{"apiVersion", scheduler::oracle::kSimulationVersion},
+                   {"kind", scheduler::oracle::kSimulationKind},
+                   {"spec", std::move(spec)}});
+  if (!question) throw std::logic_error(question.error().message);
+  Foretold foretold{.received = program_->seam().api.received()};
+  auto child = scheduler::oracle::ask(program_->scheduler(), program_->seam(),
+                                      scheduler::Registry(), *question, {});
+  if (!child) throw std::runtime_error(child.error().message);
+  const std::atomic<bool> cancelled = false;
+  const auto text = scheduler::oracle::answerOf(*std::move(child), cancelled);
+  const auto answer = text ? parseJson(*text) : Result<json::value>(fail(text.error()));
+  if (!answer) {
+    journal_.violated("an oracle answers", "{}: {}", name_, answer.error().message);
+    return std::nullopt;
+  }
+  const json::value& status = memberOf(*answer, "status");
+  const json::value* pods = find(status, "pods");
+  if (!pods || !pods->is_array() || pods->get_array().size() != 1) return std::nullopt;
+  const json::value& told = pods->get_array()[0];
+  foretold.placed = textAt(told, "state") == "placed";
+  foretold.node = textAt(told, "node");
+  foretold.nominated = textAt(told, "nominatedNode");
+  return foretold;
 }
 
 void Process::kill() {

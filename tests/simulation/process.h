@@ -5,6 +5,7 @@
 // arrive then.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apiserver/http_front.h"
@@ -15,6 +16,7 @@
 #include "scheduler/app/app.h"
 #include "scheduler/recording/writer.h"
 #include "simulation/decision_checker.h"
+#include "simulation/foretelling.h"
 
 namespace koord::simulation {
 
@@ -42,6 +44,8 @@ class Process final : public kube::Component {
   DecisionChecker& checker() { return *checker_; }
   // Answers a what-if simulation as its HTTP service does.
   Result<json::value> whatIf(const std::string& body);
+  // What the scheduler's oracle says about the pod; nullopt if it says nothing.
+  std::optional<Foretold> foretell(const api::Pod& pod);
   const std::string& name() const { return name_; }  // with the number of the start
   net::SimNetwork& network() { return network_; }
 

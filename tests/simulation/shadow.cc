@@ -7,6 +7,7 @@
 #include "scheduler/framework/services.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
+#include "scheduler/plugins/dynamicresources/objects.h"
 #include "scheduler/plugins/elasticquota/quotas.h"
 #include "scheduler/plugins/loadawarescheduling/node_metrics.h"
 #include "scheduler/plugins/nodenumaresource/topology_object.h"

@@ -9,6 +9,7 @@
 #include "scheduler/preemption/evictions.h"
 #include "simulation/departures.h"
 #include "simulation/feature.h"
+#include "simulation/foretelling.h"
 #include "simulation/life.h"
 #include "simulation/process.h"
 #include "simulation/shadow.h"
@@ -24,6 +25,8 @@ namespace {
 // The time without a change after which the run is quiet; members of incomplete gangs get a message
 // within 20 s.
 constexpr Duration kQuiet = 25s;
+// An answer costs a fork.
+constexpr double kShareForetold = 0.5;
 
 class Simulation {
  public:
@@ -34,15 +37,22 @@ class Simulation {
         front_(openFront(*server_)),
         api_(*server_, loop_),
         departures_(loop_, journal_, decisions_),
+        foretelling_(loop_, journal_,
+                     [this](const std::string& process, const std::string& uid) {
+                       return happened(process, uid);
+                     }),
         invariants_(api_, loop_, journal_, decisions_, features_),
         life_(api_, loop_, invariants_, journal_, features_, random_.fork()),
         features_(featuresOf(
             seed, {api_, loop_, journal_, invariants_, *front_, [this] { return leader(); }},
             features)),
         extra_(~seed),
-        restarts_(seed ^ 0x5bd1e9955bd1e995U) {
+        restarts_(seed ^ 0x5bd1e9955bd1e995U),
+        oracles_(seed ^ 0x94d049bb133111ebU) {
     departures_.connect(invariants_);
     decisions_.departures = &departures_;
+    decisions_.foretelling = &foretelling_;
+    invariants_.pods.addHandler({[this](const PodObject& pod) { foretell(*pod); }, {}, {}});
     for (std::size_t i = 0; i < processes_.size(); ++i)
       processes_[i] =
           std::make_unique<Process>(std::string(1, static_cast<char>('A' + i)), loop_, *front_,
@@ -67,8 +77,9 @@ class Simulation {
     }
     if (!journal_.failed()) settle();
     for (auto& process : processes_) process->end();  // a replay checks each
-    return {journal_.violation(), journal_.lastLines(),     journal_.fingerprint(),
-            decisions_.attempts,  invariants_.boundCount(), decisions_.victims.size()};
+    return {journal_.violation(),   journal_.lastLines(),     journal_.fingerprint(),
+            decisions_.attempts,    invariants_.boundCount(), decisions_.victims.size(),
+            foretelling_.compared()};
   }
 
  private:
@@ -154,6 +165,38 @@ class Simulation {
     Process* process = leader();
     departures_.tick(process && isGood(process->network().faults) ? process->name() : "");
     if (departures_.due()) departures_.judge(process->checker().model(), false);
+  }
+
+  // Asks the leader about a pod that it will receive soon. Not while another decision runs.
+  void foretell(const api::Pod& pod) {
+    if (!pod.spec.nodeName.empty() || !oracles_.chance(kShareForetold)) return;
+    loop_.post([this, asked = pod] {
+      Process* process = leader();
+      if (!process || journal_.failed() || !process->scheduler().running() ||
+          !process->checker().ready() || process->scheduler().pending(api::keyOf(asked.metadata)))
+        return;
+      if (auto foretold = process->foretell(asked))
+        foretelling_.told(process->name(), asked.metadata.uid, *std::move(foretold));
+    });
+  }
+
+  // What has become of the pod in this process.
+  std::optional<Happened> happened(const std::string& name, const std::string& uid) {
+    for (const auto& process : processes_) {
+      if (!process || !process->running() || process->name() != name || !process->checker().ready())
+        continue;
+      const scheduler::Scheduler& scheduler = process->scheduler();
+      scheduler::Handle& handle = process->checker().handle();
+      const auto* record = scheduler.cluster().findPod(uid);
+      const bool waits = handle.waitingPods().find(uid) != nullptr;
+      Happened happened;
+      if (record && !waits) happened.node = scheduler.cluster().node(record->node).name;
+      happened.nominated = handle.nominator().nodeOf(uid);
+      happened.undecided =
+          !record && scheduler.queue().placeOf(uid) == scheduler::QueuePlace::InFlight;
+      return happened;
+    }
+    return std::nullopt;
   }
 
   // A newly started scheduler and the running one must have the same state.
@@ -423,11 +466,13 @@ class Simulation {
   std::unique_ptr<apiserver::HttpFront> front_;
   apiserver::LocalApi api_;
   Departures departures_;
+  Foretelling foretelling_;
   Invariants invariants_;
   Life life_;
   Features features_;
   Random extra_;  // not used by seeds without features
   Random restarts_;
+  Random oracles_;
   std::array<std::unique_ptr<Process>, 2> processes_;
   SteadyTime nextTick_{};
 };

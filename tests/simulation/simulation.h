@@ -20,6 +20,7 @@ struct RunOutcome {
   std::size_t attempts = 0;
   std::size_t bound = 0;
   std::size_t preempted = 0;
+  std::size_t foretold = 0;
 };
 
 // `features`: the names of the features of the run; empty: the seed decides.

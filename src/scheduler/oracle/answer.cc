@@ -32,7 +32,8 @@ json::object podJson(const FollowedPod& pod) {
   add("of", pod.of);
   add("from", pod.from);
   out.emplace("state", nameOf(pod.state));
-  add(pod.state == FollowedPod::State::Placed ? "node" : "nominatedNode", pod.node);
+  add("node", pod.node);
+  add("nominatedNode", pod.nominated);
   add("message", pod.message);
   return out;
 }

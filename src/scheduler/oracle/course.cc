@@ -229,9 +229,9 @@ void Course::decided(const std::string& key, const Decision& decision) {
   FollowedPod& pod = pods_[found->second];
   pod.state = stateOf(decision);
   pod.message = pod.state == FollowedPod::State::Placed ? "" : decision.message;
-  pod.node = decision.node;
   // A pod with a nomination waits for its victims.
   const bool waits = pod.state == FollowedPod::State::Pending && !decision.node.empty();
+  (waits ? pod.nominated : pod.node) = decision.node;
   if (waits) {
     open_.insert(uid);
   } else {

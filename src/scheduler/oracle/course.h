@@ -35,8 +35,9 @@ struct FollowedPod {
   std::string of;    // the workload in the question; "" = none
   std::string from;  // the node that it left; "" = a new pod
   State state = State::NotTried;
-  std::string node;     // Placed; else the nominated node, "" = none
-  std::string message;  // of all other states
+  std::string node;       // Placed
+  std::string nominated;  // where pods left for it; "" = nowhere
+  std::string message;    // of all states but Placed
 };
 
 struct Departure {

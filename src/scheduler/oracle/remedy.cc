@@ -85,6 +85,28 @@ std::shared_ptr<const api::Node> nodeNamed(const Cluster& cluster, std::string_v
   return id ? cluster.node(*id).object : nullptr;
 }
 
+// A node that takes new pods; nullptr if there is none.
+std::shared_ptr<const api::Node> anyNode(const Cluster& cluster) {
+  std::shared_ptr<const api::Node> found;
+  cluster.live().forEach([&](NodeId id) {
+    const auto& node = cluster.node(id).object;
+    if (!found && node && !node->spec.unschedulable && node->spec.taints.empty()) found = node;
+  });
+  return found;
+}
+
+// A node that the pod nearly fits on; "" if there is none.
+std::string_view nearlyFit(const json::value& explained) {
+  if (const auto nearest = textAt(explained, "nearestMiss", "node"); !nearest.empty())
+    return nearest;
+  const json::value* reasons = find(explained, "butForOne");
+  if (!reasons || !reasons->is_array() || reasons->get_array().empty()) return {};
+  const json::value* nodes = find(reasons->get_array()[0], "nodes");
+  if (!nodes || !nodes->is_array() || nodes->get_array().empty()) return {};
+  const json::value& first = nodes->get_array()[0];
+  return first.is_string() ? std::string_view(first.get_string()) : std::string_view();
+}
+
 }  // namespace
 
 json::array remediesFor(Course& course, const std::string& like) {
@@ -98,15 +120,13 @@ json::array remediesFor(Course& course, const std::string& like) {
                         {"namespace", first.metadata.namespace_},
                         {"name", first.metadata.name}};
     const auto explained = explainPodObject(course.scheduler(), group.pods.front()->pod);
-    std::string_view nearest;
-    if (explained) {
-      for (const char* part : {"nearestMiss", "butForOne"})
-        if (const json::value* found = find(*explained, part); found && !found->is_null())
-          remedy.emplace(part, *found);
-      nearest = textAt(*explained, "nearestMiss", "node");
-    }
+    for (const char* part : {"nearestMiss", "butForOne"})
+      if (const json::value* found = explained ? find(*explained, part) : nullptr;
+          found && !found->is_null())
+        remedy.emplace(part, *found);
     auto pattern = nodeNamed(cluster, like);
-    if (!pattern) pattern = nodeNamed(cluster, nearest);
+    if (!pattern && explained) pattern = nodeNamed(cluster, nearlyFit(*explained));
+    if (!pattern) pattern = anyNode(cluster);
     const int nodes = pattern ? nodesNeeded(course, group.pods, *pattern) : 0;
     if (nodes > 0)
       remedy.emplace("nodes", json::object{{"count", nodes}, {"like", pattern->metadata.name}});

@@ -10,8 +10,9 @@
 namespace koord::scheduler::oracle {
 
 // For the pending pods of the course, one entry for each workload, at most kMaxRemedies. `like`:
-// the name of the node whose shape the question prefers; "" = that of the nearest miss. Calls the
-// course's checkpoint. The course must have ended; nodes are added to its scheduler and removed.
+// the name of the node whose shape the question prefers; "" = that of a node that the pod nearly
+// fits on, else of any node. Calls the course's checkpoint. The course must have ended; nodes are
+// added to its scheduler and removed.
 json::array remediesFor(Course& course, const std::string& like);
 
 inline constexpr std::size_t kMaxRemedies = 8;

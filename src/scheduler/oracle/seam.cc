@@ -108,6 +108,21 @@ bool SeamExecutor::skipTo(SteadyTime limit) {
   return true;
 }
 
+// The coroutine of a call. When it is destroyed without an answer, the inner call ends, too.
+class SeamApi::Caller {
+ public:
+  Caller(SeamApi& api, OpenCalls::iterator open) : api_(api), open_(open) {}
+  ~Caller() {
+    if (!open_->answered) api_.open_.erase(open_);
+  }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+ private:
+  SeamApi& api_;
+  const OpenCalls::iterator open_;
+};
+
 Task<Result<std::string>> SeamApi::call(kube::Request request) {
   if (server_) {
     auto turn = sleepFor(executor_, Duration::zero());
@@ -120,20 +135,25 @@ Task<Result<std::string>> SeamApi::call(kube::Request request) {
     ++received_;
     co_return read;
   }
+  open_.remove_if([](const Open& call) { return call.answered && !call.delivering; });
+  const auto open = open_.emplace(open_.end());
+  const Caller caller(*this, open);
   auto pending = std::make_shared<Answer>();
-  const auto open = open_.insert(open_.end(), {request, pending});
-  calls_.spawn(forward(open, inner_.call(std::move(request))));
+  open->request = request;
+  open->answer = pending;
+  open->task.spawn(forward(this, open, inner_.call(std::move(request))));
   recording::Answer<Result<std::string>> answer(std::move(pending));
   auto result = co_await answer;
   co_return result;
 }
 
-Task<void> SeamApi::forward(OpenCalls::iterator open, Task<Result<std::string>> call) {
+Task<void> SeamApi::forward(SeamApi* self, OpenCalls::iterator open,
+                            Task<Result<std::string>> call) {
   auto result = co_await call;
-  const auto waiting = open->answer.lock();
-  open_.erase(open);
-  ++received_;
-  if (waiting) waiting->deliver(std::move(result));
+  ++self->received_;
+  open->answered = open->delivering = true;
+  if (const auto waiting = open->answer.lock()) waiting->deliver(std::move(result));
+  open->delivering = false;
 }
 
 std::unique_ptr<kube::Watch> SeamApi::watch(kube::Request request, kube::WatchSink sink) {
@@ -150,8 +170,9 @@ std::unique_ptr<kube::Watch> SeamApi::watch(kube::Request request, kube::WatchSi
 
 void SeamApi::cut(Server server) {
   server_ = std::move(server);
-  for (auto& [request, answer] : open_) {
-    executor_.post([this, request = std::move(request), answer] {
+  for (const Open& call : open_) {
+    if (call.answered) continue;
+    executor_.post([this, request = call.request, answer = call.answer] {
       if (const auto waiting = answer.lock()) waiting->deliver(server_(request));
     });
   }

@@ -96,16 +96,20 @@ class SeamApi final : public kube::Api {
   struct Open {
     kube::Request request;
     std::weak_ptr<Answer> answer;
+    TaskGroup task;  // the inner call
+    bool answered = false;
+    bool delivering = false;  // the task is on the stack
   };
   using OpenCalls = std::list<Open>;
-  Task<void> forward(OpenCalls::iterator open, Task<Result<std::string>> call);
+  class Caller;
+  static Task<void> forward(SeamApi* self, OpenCalls::iterator open,
+                            Task<Result<std::string>> call);
 
   SeamExecutor& executor_;
   kube::Api& inner_;
   std::uint64_t received_ = 0;
   OpenCalls open_;
   Server server_;
-  TaskGroup calls_;
 };
 
 struct Seam {

@@ -129,7 +129,8 @@ Task<Result<CompletePods>> Service::podsToMove(const kube::Caller& caller,
     if (!found) co_return fail(std::move(found.error()).within("pods of node " + node));
     for (api::Pod& pod : found->items) {
       spaces.insert(pod.metadata.namespace_);
-      pods.emplace(pod.metadata.uid, std::make_shared<const api::Pod>(std::move(pod)));
+      std::string uid = pod.metadata.uid;
+      pods.emplace(std::move(uid), std::make_shared<const api::Pod>(std::move(pod)));
     }
   }
   std::vector<kube::ResourceAccess> rights;

@@ -51,6 +51,7 @@ constexpr Exemption kExemptions[] = {
     {"scheduler", "update pods/finalizers", "owner of claims of extended resources"},
     {"scheduler", "update resourceclaims resource.k8s.io", "upstream's role"},
     {"scheduler", "update resourceclaims/status resource.k8s.io", "the same"},
+    {"scheduler", "post /apis/v1/simulations", "of users, in the role koord-scheduler-simulate"},
     {"descheduler", "post /apis/v1/whatif/*", "asked of koord-scheduler, which asks the server"},
     {"descheduler", "patch nodes", "CustomPriority's cordon; off by default"},
     {"descheduler", "get replicationcontrollers", "owners of pods of other kinds"},

@@ -302,13 +302,12 @@ constexpr FieldHelp kScarceResourceAvoidance[] = {
 
 constexpr FieldHelp kFragmentationAware[] = {
     {"futures",
-     "How many sequences of future pods the expected waste of a node is averaged over, 1 to 64. "
-     "More "
-     "take more time.",
+     "How many sequences of future pods the expected waste of a node is averaged over. More take "
+     "more time.",
      "sequences", "16"},
     {"pressurePercent",
      "How much it counts that free resources cannot be used by pods that few nodes can run, "
-     "compared with what is expected to be stranded, 0 to 1000.",
+     "compared with what is expected to be stranded.",
      "percent", "25"},
 };
 
@@ -351,6 +350,7 @@ std::vector<ObjectHelp> describeArguments() {
       describe<DeviceShareArgs>("DeviceShare", kDeviceShare),
       describe<DynamicResourcesArgs>("DynamicResources", kDynamicResources),
       describe<ElasticQuotaArgs>("ElasticQuota", kElasticQuota),
+      describe<FragmentationAwareArgs>("FragmentationAware", kFragmentationAware),
       describe<InterPodAffinityArgs>("InterPodAffinity", kInterPodAffinity),
       describe<LoadAwareSchedulingArgs>("LoadAwareScheduling", kLoadAwareScheduling),
       describe<NodeAffinityArgs>("NodeAffinity", kNodeAffinity),
@@ -362,7 +362,6 @@ std::vector<ObjectHelp> describeArguments() {
       describe<PodTopologySpreadArgs>("PodTopologySpread", kPodTopologySpread),
       describe<ReservationArgs>("Reservation", kReservation),
       describe<ScarceResourceAvoidanceArgs>("ScarceResourceAvoidance", kScarceResourceAvoidance),
-      describe<FragmentationAwareArgs>("FragmentationAware", kFragmentationAware),
       describe<SchedulingHintArgs>("SchedulingHint", kSchedulingHint),
       describe<VolumeBindingArgs>("VolumeBinding", kVolumeBinding),
   };

@@ -42,6 +42,7 @@ class FragmentationAware final : public Plugin,
 
   // Counts a pod that the cluster has not shown before.
   void observe(const PodInfo& pod);
+  const DemandSketch& demand() const { return sketch_; }
 
  private:
   // The nodes on which pods may run, for all classes with the same constraints.

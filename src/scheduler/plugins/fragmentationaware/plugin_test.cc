@@ -8,6 +8,7 @@
 #include "scheduler/core/scheduler_fixture.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
 #include "scheduler/plugins/deviceshare/devices/machine.h"
+#include "scheduler/testing/world.h"
 
 namespace koord::scheduler {
 namespace {
@@ -18,6 +19,7 @@ using testing::DeviceMachine;
 using testing::NodeBuilder;
 using testing::PodBuilder;
 using testing::SchedulerFixture;
+using testing::World;
 
 // A scheduler with DeviceShare and FragmentationAware, which alone scores.
 struct WithPacking : SchedulerFixture {
@@ -76,9 +78,9 @@ struct WithPacking : SchedulerFixture {
 
 TEST(FragmentationAware, a_part_of_a_gpu_goes_where_it_completes_another) {
   WithPacking f;
-  f.gpuNode("n", 1, "64");
-  f.gpuNode("other", 1, "64");
-  f.teach(40, 50, "1");
+  for (const char* node : {"a", "b", "c", "d"}) f.gpuNode(node, 1, "64");
+  f.teach(20, 50, "1");
+  f.teach(20, 100, "1");
   const std::string first = f.place(WithPacking::gpuPod("first", 50, "1"));
   EXPECT_EQ(f.place(WithPacking::gpuPod("second", 50, "1")), first);
 }
@@ -117,22 +119,35 @@ TEST(FragmentationAware, shared_gpus_of_a_node_are_packed_whatever_deviceshare_p
       << "the two parts are on one GPU, so the other is free";
 }
 
-TEST(FragmentationAware, pods_of_daemon_sets_teach_nothing) {
-  WithPacking f;
-  f.gpuNode("n", 1, "64");
-  f.gpuNode("other", 1, "64");
-  f.teach(20, 50, "1");
-  for (int n = 0; n < 200; ++n) {
-    PodBuilder pod = aPod(fmt::format("daemon-{}", n));
-    pod.request("cpu", "0").request("koordinator.sh/gpu-core", "100");
-    pod.request("koordinator.sh/gpu-memory-ratio", "100");
-    pod.object().metadata.ownerReferences.push_back({.kind = "DaemonSet", .name = "d"});
-    pod.gate("wait");
-    f.create(pod);
-  }
-  f.run();
-  const std::string first = f.place(WithPacking::gpuPod("first", 50, "1"));
-  EXPECT_EQ(f.place(WithPacking::gpuPod("second", 50, "1")), first);
+TEST(FragmentationAware, pods_of_daemon_sets_and_pods_without_requests_teach_nothing) {
+  World world;
+  auto& plugin = static_cast<FragmentationAware&>(
+      world.only(std::make_unique<FragmentationAware>(world, FragmentationAwareArgs())));
+  PodBuilder daemon = aPod("daemon").request("cpu", "1");
+  daemon.object().metadata.ownerReferences.push_back({.kind = "DaemonSet", .name = "d"});
+  plugin.observe(*world.pod(daemon));
+  plugin.observe(*world.pod(aPod("empty")));
+  EXPECT_EQ(plugin.demand().size(), 0U);
+  plugin.observe(*world.pod(aPod("first").request("cpu", "1")));
+  plugin.observe(*world.pod(aPod("second").request("cpu", "1")));
+  EXPECT_EQ(plugin.demand().size(), 1U) << "equal pods are of one class";
+  plugin.observe(*world.pod(aPod("third").request("cpu", "1").nodeSelector("zone", "a")));
+  EXPECT_EQ(plugin.demand().size(), 2U) << "they may run on other nodes";
+}
+
+TEST(FragmentationAware, without_gpus_cpu_and_memory_are_kept_in_the_ratio_that_pods_ask_for) {
+  World world;
+  auto& plugin = static_cast<FragmentationAware&>(
+      world.only(std::make_unique<FragmentationAware>(world, FragmentationAwareArgs())));
+  for (int n = 0; n < 50; ++n)
+    plugin.observe(*world.pod(aPod("p").request("cpu", "2").request("memory", "4Gi")));
+  // After a pod with much CPU, one has 8 CPUs and 16 GiB left, the other 2 and 24.
+  world.node(aNode("fits").allocatable("cpu", "14").allocatable("memory", "17Gi"));
+  world.node(aNode("uneven").allocatable("cpu", "8").allocatable("memory", "25Gi"));
+  const auto scores =
+      world.scores(world.pod(aPod("q").request("cpu", "6").request("memory", "1Gi")));
+  EXPECT_EQ(scores.at("fits"), 100);
+  EXPECT_LT(scores.at("uneven"), 90);
 }
 
 TEST(FragmentationAware, arguments_out_of_range_name_their_field) {

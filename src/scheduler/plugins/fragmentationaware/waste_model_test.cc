@@ -58,14 +58,15 @@ TEST(WasteModel, a_node_that_no_class_may_use_is_wasted_as_a_whole) {
   EXPECT_EQ(wasteOf(model, space), 1000);
 }
 
-TEST(WasteModel, the_rarer_the_small_pods_the_more_is_stranded) {
+TEST(WasteModel, small_pods_fill_gaps_unless_they_are_too_rare_to_come) {
   const auto wasteWith = [](std::int64_t small) {
     WasteModel model =
-        modelOf({{gpuAsk(1000, 1, 800), 100, 100}, {gpuAsk(1000, 1, 200), small, 100}});
+        modelOf({{gpuAsk(1000, 1, 800), 1000, 100}, {gpuAsk(1000, 1, 200), small, 100}});
     return wasteOf(model, spaceWith(model, 64000, {1000, 1000, 1000, 1000}));
   };
-  EXPECT_LT(wasteWith(100), wasteWith(10));
-  EXPECT_LE(wasteWith(10), 800);
+  EXPECT_EQ(wasteWith(1000), 0);
+  EXPECT_GT(wasteWith(1), 600);
+  EXPECT_EQ(wasteWith(0), 800);
 }
 
 TEST(WasteModel, pressure_keeps_what_few_nodes_have) {

@@ -65,6 +65,10 @@ profiles:
         cpu: {type: LeastAllocated, weight: 1}
   - name: ScarceResourceAvoidance
     args: {resources: [nvidia.com/gpu]}
+- schedulerName: packed-scheduler
+  plugins:
+    multiPoint: {enabled: [{name: DeviceShare}, {name: FragmentationAware, weight: 100}]}
+    score: {disabled: [{name: NodeResourcesFit}, {name: NodeResourcesBalancedAllocation}]}
 - schedulerName: network-scheduler
   plugins:
     multiPoint: {enabled: [{name: Coscheduling}]}

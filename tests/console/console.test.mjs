@@ -152,9 +152,8 @@ test('pages have no violations of WCAG AA, light and dark, wide and narrow', asy
 
 test('the keyboard alone finds and opens everything', async () => {
   await open('/');
-  await page.waitForSelector('.link.live');
-  await page.keyboard.press('/');
-  await page.keyboard.type('sim-4');
+  await page.locator('.search-button').waitFor();
+  await page.keyboard.type('/sim-4'); // also before the nodes have arrived
   await page.locator('[role=option]').first().waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL('**/nodes/sim-4');

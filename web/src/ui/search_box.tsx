@@ -1,10 +1,11 @@
 // The search that "/" opens.
 
 import {signal} from '@preact/signals';
-import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {store} from '../feed/api.ts';
 import {search, type Hit} from '../model/search.ts';
 import {go} from '../state/route.ts';
+import {useSlowly} from './slowly.ts';
 
 export const searching = signal(false);
 
@@ -22,7 +23,8 @@ export function followKeys(): void {
 
 export function SearchBox() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key arrives: it belongs to the search.
+  useLayoutEffect(() => {
     if (searching.value) dialog.current?.showModal();
     else dialog.current?.close();
   }, [searching.value]);
@@ -45,7 +47,8 @@ export function SearchBox() {
 function Search({onOpen}: {onOpen: () => void}) {
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
-  const hits = useMemo(() => search(store, text), [text]);
+  const revision = useSlowly(['nodes', 'pods', 'quotas', 'reservations'], 2000);
+  const hits = useMemo(() => search(store, text), [text, revision]);
   const open = (link: string) => {
     onOpen();
     go(link);

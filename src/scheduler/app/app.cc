@@ -168,7 +168,9 @@ class App final : public RunningScheduler {
 
   oracle::Service::Subject subject() {
     if (!instance().synced()) return {};
-    return {&instance().scheduler(), &ring_->seam()};
+    const Informers& informers = instance().informers();
+    return {&instance().scheduler(), &ring_->seam(),
+            [&informers](const api::ObjectKey& pod) { return !informers.versionOf(pod).empty(); }};
   }
 
   InstanceSurroundings surroundings() {
@@ -200,10 +202,10 @@ class App final : public RunningScheduler {
   bool leading_ = false;
   bool stopping_ = false;
   std::unique_ptr<RecordingRing> ring_;
-  std::optional<oracle::Service> oracle_;
   std::optional<kube::EventRecorder> events_;  // about the lease
   std::unique_ptr<kube::SecureServing> secure_;
   std::vector<std::unique_ptr<net::HttpServer>> servers_;
+  std::optional<oracle::Service> oracle_;  // its tasks wait for the guard of secure_
   std::unique_ptr<kube::LeaderElector> elector_;
   TimerId draining_ = 0;
 };

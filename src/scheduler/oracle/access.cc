@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "base/ascii.h"
+#include "scheduler/oracle/expand.h"
 #include "scheduler/oracle/kinds.h"
 
 namespace koord::scheduler::oracle {
@@ -27,6 +27,10 @@ std::string resourceOf(const QuestionObject& object) {
 bool isNamespaced(const QuestionObject& object) {
   if (const StoredKind* kind = storedKind(object.group, object.kind)) return kind->type.namespaced;
   return !(object.group.empty() && object.kind == "Node");
+}
+
+std::string spaceOf(const QuestionObject& object) {
+  return object.namespace_.empty() ? "default" : object.namespace_;
 }
 
 // The namespaces whose pods the caller may list.
@@ -49,40 +53,84 @@ class Readable {
   std::map<std::string, bool> known_;
 };
 
-// Removes entries of the list in other namespaces, and counts them in `hidden`.
-Task<Result<>> hideEntries(Readable& readable, json::object& status, std::string list,
-                           std::string hidden) {
-  json::value* entries = status.if_contains(list);
-  if (!entries || !entries->is_array() || entries->get_array().empty()) co_return Result<>{};
-  std::string everywhere;
-  auto askingAll = readable.contains(everywhere);
-  const auto all = co_await askingAll;
-  if (!all) co_return fail(Error(all.error()));
-  if (*all) co_return Result<>{};
-  json::array shown;
-  std::int64_t count = 0;
-  for (const json::value& entry : entries->get_array()) {
-    std::string namespace_(textAt(entry, "namespace"));
-    auto asking = readable.contains(std::move(namespace_));
-    const auto allowed = co_await asking;
-    if (!allowed) co_return fail(Error(allowed.error()));
-    if (*allowed) {
-      shown.push_back(entry);
-    } else {
-      ++count;
-    }
+// The entries of one list that the caller may see: pods of the question itself, which are named in
+// `own`, and pods in namespaces whose pods it may list. A moved pod ("from") is not the caller's.
+class Filter {
+ public:
+  Filter(const kube::Caller& caller, const json::object& status) : readable_(caller) {
+    const json::value* pods = status.if_contains("pods");
+    if (!pods || !pods->is_array()) return;
+    for (const json::value& pod : pods->get_array())
+      if (textAt(pod, "from").empty()) own_.insert(keyOf(pod));
   }
-  *entries = std::move(shown);
-  if (count > 0) status[hidden] = count;
-  co_return Result<>{};
-}
 
-void hideAmounts(json::object& status) {
+  // Removes the other entries, and counts them in `hidden`.
+  Task<Result<>> apply(json::object& status, std::string list, std::string hidden) {
+    json::value* entries = status.if_contains(list);
+    if (!entries || !entries->is_array() || entries->get_array().empty()) co_return Result<>{};
+    std::string everywhere;
+    auto askingAll = readable_.contains(std::move(everywhere));
+    const auto all = co_await askingAll;
+    if (!all) co_return fail(Error(all.error()));
+    if (*all) co_return Result<>{};
+    json::array shown;
+    std::int64_t count = 0;
+    for (json::value& entry : entries->get_array()) {
+      std::string key = keyOf(entry);
+      auto asking = sees(std::move(key));
+      const auto seen = co_await asking;
+      if (!seen) co_return fail(Error(seen.error()));
+      if (!*seen) {
+        ++count;
+        continue;
+      }
+      auto hiding = hidePreemptor(entry);
+      const auto done = co_await hiding;
+      if (!done) co_return fail(Error(done.error()));
+      shown.push_back(std::move(entry));
+    }
+    *entries = std::move(shown);
+    if (count > 0) status[hidden] = count;
+    co_return Result<>{};
+  }
+
+ private:
+  static std::string keyOf(const json::value& entry) {
+    return fmt::format("{}/{}", textAt(entry, "namespace"), textAt(entry, "name"));
+  }
+
+  Task<Result<bool>> sees(std::string key) {
+    if (own_.contains(key)) co_return true;
+    auto asking = readable_.contains(key.substr(0, key.find('/')));
+    const auto allowed = co_await asking;
+    co_return allowed;
+  }
+
+  // The victim may be the caller's, and the pod that preempts it not.
+  Task<Result<>> hidePreemptor(json::value& victim) {
+    std::string preemptor(textAt(victim, "preemptor"));
+    if (preemptor.empty()) co_return Result<>{};
+    auto asking = sees(std::move(preemptor));
+    const auto seen = co_await asking;
+    if (!seen) co_return fail(Error(seen.error()));
+    if (!*seen) victim.get_object().erase("preemptor");
+    co_return Result<>{};
+  }
+
+  Readable readable_;
+  std::set<std::string> own_;
+};
+
+// What is known of nodes: amounts, and names of nodes that no pod of the question gets.
+void hideNodes(json::object& status) {
   json::value* remedies = status.if_contains("remedies");
   if (!remedies || !remedies->is_array()) return;
-  for (json::value& remedy : remedies->get_array())
-    if (remedy.is_object())
-      for (const char* field : {"nearestMiss", "butForOne"}) remedy.get_object().erase(field);
+  for (json::value& remedy : remedies->get_array()) {
+    if (!remedy.is_object()) continue;
+    for (const char* field : {"nearestMiss", "butForOne"}) remedy.get_object().erase(field);
+    if (json::value* nodes = find(remedy, "nodes"); nodes && nodes->is_object())
+      nodes->get_object().erase("like");
+  }
 }
 
 }  // namespace
@@ -100,8 +148,8 @@ std::vector<kube::ResourceAccess> rightsFor(const Question& question) {
                       .name = ""});
   };
   for (const QuestionObject& object : question.objects) {
-    const std::string space = object.namespace_.empty() ? "default" : object.namespace_;
-    create(object.group, resourceOf(object), isNamespaced(object) ? space : "");
+    if (!isSimulated(object)) continue;
+    create(object.group, resourceOf(object), isNamespaced(object) ? spaceOf(object) : "");
   }
   if (!question.addNodes.empty()) create("", "nodes", "");
   const auto change = [&](const char* verb, const std::string& node) {
@@ -121,6 +169,24 @@ std::vector<kube::ResourceAccess> rightsFor(const Question& question) {
                       .subresource = "",
                       .namespace_ = kSystemNamespace,
                       .name = ""});
+  return rights;
+}
+
+std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Stores& stores) {
+  std::vector<kube::ResourceAccess> rights;
+  for (const QuestionObject& object : question.objects) {
+    const StoredKind* kind = storedKind(object.group, object.kind);
+    if (!kind || workloadOf(object) != Workload::None) continue;
+    const std::string space = kind->type.namespaced ? spaceOf(object) : "";
+    const std::string name(textAt(object.document, "metadata", "name"));
+    if (kind->contains(stores, {space, name}))
+      rights.push_back({.verb = "update",
+                        .group = object.group,
+                        .resource = std::string(kind->type.plural),
+                        .subresource = "",
+                        .namespace_ = space,
+                        .name = name});
+  }
   return rights;
 }
 
@@ -146,10 +212,12 @@ Task<Result<json::value>> visiblePart(const kube::Caller& caller, json::value an
   json::value* found = find(answer, "status");
   if (!found || !found->is_object()) co_return answer;
   json::object& status = found->get_object();
-  Readable readable(caller);
-  for (const auto& [list, hidden] :
-       {std::pair{"victims", "hiddenVictims"}, {"others", "hiddenOthers"}}) {
-    auto hiding = hideEntries(readable, status, list, hidden);
+  Filter filter(caller, status);
+  for (const auto& [list, hidden] : {std::pair{"victims", "hiddenVictims"},
+                                     {"others", "hiddenOthers"},
+                                     {"remedies", "hiddenRemedies"},
+                                     {"pods", "hiddenPods"}}) {
+    auto hiding = filter.apply(status, list, hidden);
     const auto done = co_await hiding;
     if (!done) co_return fail(Error(done.error()));
   }
@@ -163,7 +231,7 @@ Task<Result<json::value>> visiblePart(const kube::Caller& caller, json::value an
   auto askingNodes = caller.may(std::move(nodes));
   const auto mayNodes = co_await askingNodes;
   if (!mayNodes) co_return fail(Error(mayNodes.error()));
-  if (!*mayNodes) hideAmounts(status);
+  if (!*mayNodes) hideNodes(status);
   co_return answer;
 }
 

@@ -6,21 +6,25 @@
 #include <vector>
 
 #include "kube/request_guard.h"
+#include "scheduler/framework/stores.h"
 #include "scheduler/oracle/question.h"
 
 namespace koord::scheduler::oracle {
 
 // The rights to do what the question supposes: create its objects in their namespaces, create
-// nodes, patch or delete nodes, and update the scheduler's configuration.
+// nodes, patch or delete nodes, and update the scheduler's configuration. Objects that are not
+// simulated need none.
 std::vector<kube::ResourceAccess> rightsFor(const Question& question);
+// In addition: to update those of its objects that exist already.
+std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Stores& stores);
 // In addition, for each namespace of a pod on a node that is drained or lost.
 kube::ResourceAccess rightToEvict(const std::string& namespace_);
 // "create deployments.apps in namespace default"
 std::string describe(const kube::ResourceAccess& access);
 
-// Removes from the answer what `caller` may not read: names of victims and of other pods in
-// namespaces whose pods it may not list, quotas, and free amounts of nodes. Only numbers remain.
-// The caller must outlive the task.
+// Removes from the answer what `caller` may not read: names of victims, of their preemptors, of
+// pods that move and of other pods in namespaces whose pods it may not list, quotas, and free
+// amounts of nodes. Only numbers remain. The caller must outlive the task.
 Task<Result<json::value>> visiblePart(const kube::Caller& caller, json::value answer);
 
 }  // namespace koord::scheduler::oracle

@@ -54,6 +54,13 @@ json::value resultOf(json::object status) {
                       {"status", std::move(status)}};
 }
 
+json::object withNote(json::object status, const std::string& note) {
+  json::value& notes = status["notes"];
+  if (!notes.is_array()) notes = json::array();
+  notes.get_array().push_back(json::string(note));
+  return status;
+}
+
 }  // namespace
 
 // The same objects in a scheduler that is built from the other configuration.
@@ -86,9 +93,15 @@ Result<std::unique_ptr<Scheduler>> Answerer::otherScheduler(const json::value& c
 }
 
 Result<json::value> Answerer::answer(const Question& question, const CompletePods& pods) {
-  auto expansion = expand(question, kMaxPods);
-  if (!expansion) return fail(std::move(expansion.error()));
   Scheduler* scheduler = &subject_.scheduler;
+  auto expansion = expand(question, kMaxPods, [&](const api::ObjectKey& pod) {
+    return scheduler->pending(pod) || (subject_.exists && subject_.exists(pod));
+  });
+  if (!expansion) return fail(std::move(expansion.error()));
+  subject_.api.cut([this](const kube::Request& request) -> Result<std::string> {
+    if (!server_) return fail(ErrorCode::Unavailable, "the simulation has not begun");
+    return server_->answer(request);
+  });
   if (!question.configuration.is_null()) {
     auto other = otherScheduler(question.configuration);
     if (!other) return fail(std::move(other.error()));
@@ -96,7 +109,6 @@ Result<json::value> Answerer::answer(const Question& question, const CompletePod
     scheduler = (other_ = *std::move(other)).get();
   }
   server_ = std::make_unique<ScratchServer>(*scheduler, subject_.executor);
-  subject_.api.cut([this](const kube::Request& request) { return server_->answer(request); });
   course_ = std::make_unique<Course>(*scheduler, subject_.executor, *server_);
   course_->checkpoint = checkpoint;
   quotasBefore_ = quotasOf(*scheduler, expansion->pods);
@@ -107,6 +119,8 @@ Result<json::value> Answerer::answer(const Question& question, const CompletePod
   json::object status = describe();
   const std::string like = question.addNodes.empty() ? std::string() : question.addNodes[0].like;
   status.emplace("quotas", quotaChanges(quotasBefore_, quotasNamed(*scheduler, quotasBefore_)));
+  if (interim && memberOf(status, "pending") != json::value(0u))
+    interim(resultOf(withNote(status, "the search for remedies took too long: there are none")));
   json::array remedies = remediesFor(*course_, like);
   if (!remedies.empty()) status.emplace("remedies", std::move(remedies));
   status["complete"] = course_->leftOut() == 0;
@@ -146,11 +160,7 @@ json::object Answerer::describe() const {
 }
 
 json::value Answerer::sofar(const std::string& why) const {
-  json::object status = course_ ? describe() : json::object{{"complete", false}};
-  json::value& notes = status["notes"];
-  if (!notes.is_array()) notes = json::array();
-  notes.get_array().push_back(json::string(why));
-  return resultOf(std::move(status));
+  return resultOf(withNote(course_ ? describe() : json::object{{"complete", false}}, why));
 }
 
 }  // namespace koord::scheduler::oracle

@@ -28,6 +28,7 @@ struct Subject {
   SeamExecutor& executor;  // cut
   SeamApi& api;            // not yet
   const Registry& registry;
+  const PodExists& exists;  // for pods that are not pending
 };
 
 class Answerer {
@@ -36,6 +37,9 @@ class Answerer {
 
   // Called now and then; it need not return. May be empty.
   std::function<void()> checkpoint;
+
+  // Called with the answer before its remedies are looked for, which may take long. May be empty.
+  std::function<void(const json::value& answer)> interim;
 
   // Invalid: the question cannot be asked; the message names the field.
   Result<json::value> answer(const Question& question, const CompletePods& pods);

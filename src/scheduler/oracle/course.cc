@@ -6,14 +6,13 @@
 
 #include "api/codec.h"
 #include "model/well_known.h"
+#include "scheduler/oracle/node_shape.h"
 #include "scheduler/preemption/evictions.h"
 #include "scheduler/services/explain.h"
 
 namespace koord::scheduler::oracle {
 
 namespace {
-
-constexpr const char* kHostname = "kubernetes.io/hostname";
 
 // The pod as its controller creates it again.
 std::shared_ptr<api::Pod> successorOf(const api::Pod& pod, std::uint64_t number) {
@@ -34,16 +33,6 @@ FollowedPod::State stateOf(const Decision& decision) {
 }
 
 }  // namespace
-
-std::shared_ptr<api::Node> nodeLike(const api::Node& node, std::string name) {
-  auto copy = std::make_shared<api::Node>(node);
-  copy->metadata.name = std::move(name);
-  copy->metadata.uid = "simulated-node-" + copy->metadata.name;
-  if (copy->metadata.labels.contains(kHostname))
-    copy->metadata.labels[kHostname] = copy->metadata.name;
-  copy->spec.unschedulable = false;
-  return copy;
-}
 
 Course::Course(Scheduler& scheduler, SeamExecutor& executor, ScratchServer& server)
     : scheduler_(scheduler), executor_(executor), server_(server) {
@@ -126,10 +115,11 @@ Result<> Course::addNodes(const NewNodes& nodes) {
     pattern = std::make_shared<const api::Node>(*std::move(read));
   }
   const std::string base = pattern->metadata.name.empty() ? "new" : pattern->metadata.name;
+  const NodeShape shape(scheduler_.stores(), *pattern);
   for (std::int64_t i = 0; i < nodes.count; ++i) {
     const bool own = nodes.like.empty() && nodes.count == 1 && !pattern->metadata.name.empty();
     std::string name = own ? base : fmt::format("{}-added-{}", base, ++made_);
-    server_.createNode(nodeLike(*pattern, std::move(name)));
+    shape.create(server_, name);
   }
   return {};
 }
@@ -138,18 +128,21 @@ Result<> Course::addNodes(const NewNodes& nodes) {
 void Course::move(const PodPtr& pod, const std::string& node, const CompletePods& pods) {
   const auto* owner = api::controllerOf(pod->pod->metadata);
   if (pod->kind) {
-    notes_.push_back(fmt::format("{} stays on node {}", pod->key(), node));
+    ++staying_;
     return;
   }
   if ((owner && owner->kind == "DaemonSet") ||
       pod->pod->metadata.annotations.contains(model::kAnnotationMirrorPod))
     return;
   const auto complete = pods.find(pod->uid());
-  if (complete == pods.end())
-    notes_.push_back(fmt::format("the complete spec of pod {} is not known", pod->key()));
   const api::Pod& last = complete == pods.end() ? *pod->pod : *complete->second;
+  const bool leaves = last.metadata.deletionTimestamp || pod->pod->metadata.deletionTimestamp;
   server_.deletePod(pod->uid());
   freed_ = true;
+  // A controller replaces pods as soon as they terminate, but for a StatefulSet, whose pods keep
+  // their names.
+  if (leaves && owner && owner->kind != "StatefulSet") return;
+  if (complete == pods.end()) ++incomplete_;
   FollowedPod followed{.of = owner ? owner->kind + " " + owner->name : std::string(), .from = node};
   if (!owner) {
     followed.key = api::keyOf(pod->pod->metadata);
@@ -176,22 +169,30 @@ Result<> Course::clear(const std::vector<std::string>& names, const char* field,
   }
   std::ranges::sort(leaving, {}, [](const auto& entry) { return entry.first->key(); });
   for (const auto& [pod, node] : leaving) move(pod, node, pods);
+  if (const auto count = std::exchange(staying_, 0); count > 0)
+    notes_.push_back(fmt::format("spec.{}: {} Reservations stay on their nodes", field, count));
+  if (const auto count = std::exchange(incomplete_, 0); count > 0)
+    notes_.push_back(
+        fmt::format("spec.{}: the complete specs of {} pods are not known", field, count));
   return {};
 }
 
 Result<> Course::change(const Question& question, Expansion expansion, const CompletePods& pods) {
   leftOut_ = expansion.leftOut;
-  for (const std::string& ignored : expansion.ignored)
-    notes_.push_back(fmt::format("{} does not matter to scheduling", ignored));
+  notes_ = std::move(expansion.notes);
   for (const json::value& object : expansion.objects) {
-    if (auto created = server_.create(object); !created)
-      return fail(std::move(created.error())
-                      .within(fmt::format("{} {}", textAt(object, "kind"),
-                                          textAt(object, "metadata", "name"))));
-    if (textAt(object, "kind") == "Reservation")
+    const std::string name =
+        fmt::format("{} {}", textAt(object, "kind"), textAt(object, "metadata", "name"));
+    const auto created = server_.create(object);
+    if (!created) return fail(Error(created.error()).within(name));
+    if (!*created) {
+      notes_.push_back(name + " exists: it is changed as kubectl apply would change it");
+      freed_ = true;
+    } else if (textAt(object, "kind") == "Reservation") {
       follow({.key = {"", std::string(textAt(object, "metadata", "name"))},
               .uid = std::string(textAt(object, "metadata", "uid")),
               .of = "Reservation"});
+    }
   }
   for (const json::value& node : expansion.nodes)
     if (auto added = addNode(node); !added)

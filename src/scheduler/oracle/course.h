@@ -98,10 +98,9 @@ class Course {
   std::vector<std::string> notes_;
   std::uint64_t leftOut_ = 0;
   std::uint64_t made_ = 0;  // uids
+  int staying_ = 0;         // Reservations on the nodes of a list
+  int incomplete_ = 0;      // pods on them whose complete spec is not known
   bool freed_ = false;      // pods that were pending before may find a node
 };
-
-// Nodes of the shape of an existing one: its labels, taints and amounts, but for its name.
-std::shared_ptr<api::Node> nodeLike(const api::Node& node, std::string name);
 
 }  // namespace koord::scheduler::oracle

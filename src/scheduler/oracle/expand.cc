@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "api/codec.h"
 #include "scheduler/oracle/kinds.h"
@@ -12,14 +13,17 @@ namespace koord::scheduler::oracle {
 
 namespace {
 
-enum class Workload { None, Deployment, ReplicaSet, StatefulSet, Job };
+// More pods are not counted.
+constexpr std::uint64_t kMaxLeftOut = 1'000'000'000'000;
 
-Workload workloadOf(const QuestionObject& object) {
-  if (object.group == "batch" && object.kind == "Job") return Workload::Job;
-  if (object.group != "apps") return Workload::None;
-  if (object.kind == "Deployment") return Workload::Deployment;
-  if (object.kind == "ReplicaSet") return Workload::ReplicaSet;
-  return object.kind == "StatefulSet" ? Workload::StatefulSet : Workload::None;
+bool isCore(const QuestionObject& object, std::string_view kind) {
+  return object.group.empty() && object.kind == kind;
+}
+
+// What only servers set: a new pod is not deleted, and has no status.
+void reset(api::Pod& pod) {
+  pod.metadata.deletionTimestamp.reset();
+  pod.status = {};
 }
 
 // The API server sets requests that a container leaves out to its limits.
@@ -34,7 +38,8 @@ void addDefaults(api::Pod& pod) {
 
 class Expander {
  public:
-  Expander(Expansion& out, std::size_t maxPods) : out_(out), maxPods_(maxPods) {}
+  Expander(Expansion& out, std::size_t maxPods, const PodExists& exists)
+      : out_(out), maxPods_(maxPods), exists_(exists) {}
 
   Result<> add(const QuestionObject& object) {
     auto added = addOne(object);
@@ -44,19 +49,18 @@ class Expander {
 
  private:
   Result<> addOne(const QuestionObject& object) {
-    if (object.group.empty() && object.kind == "Pod") return addPod(object);
-    if (object.group.empty() && object.kind == "Node") {
+    if (!isSimulated(object)) {
+      out_.notes.push_back(fmt::format("{} {} is not simulated", object.kind, nameOf(object)));
+      return {};
+    }
+    if (isCore(object, "Pod")) return addPod(object);
+    if (isCore(object, "Node")) {
       out_.nodes.push_back(object.document);
       return {};
     }
     const Workload workload = workloadOf(object);
     if (workload != Workload::None) return addWorkload(object, workload);
-    const StoredKind* kind = storedKind(object.group, object.kind);
-    if (!kind) {
-      out_.ignored.push_back(fmt::format("{} {}", object.kind, nameOf(object)));
-      return {};
-    }
-    return addStored(object, kind->type.namespaced);
+    return addStored(object, storedKind(object.group, object.kind)->type.namespaced);
   }
 
   static std::string_view nameOf(const QuestionObject& object) {
@@ -87,10 +91,12 @@ class Expander {
       return fail(ErrorCode::Invalid, "spec.nodeName: a simulated pod has no node yet");
     if (pod->metadata.name.empty())
       pod->metadata.name = fmt::format("{}{}", pod->metadata.generateName.view(), out_.pods.size());
-    pod->status = {};
     addDefaults(*pod);
-    push(std::make_shared<api::Pod>(*std::move(pod)), "");
-    return {};
+    if (exists_ && exists_(api::keyOf(pod->metadata)))
+      return fail(ErrorCode::Invalid,
+                  fmt::format("metadata.name: pod \"{}\" exists in namespace \"{}\"",
+                              pod->metadata.name, pod->metadata.namespace_));
+    return push(std::make_shared<api::Pod>(*std::move(pod)), "");
   }
 
   Result<std::int64_t> countOf(const QuestionObject& object, Workload workload) {
@@ -107,6 +113,11 @@ class Expander {
     if (!count) return fail(Error(count.error()));
     std::int64_t pods = count->value_or(1);
     if (!job) return pods;
+    if (const json::value* suspend = at(object.document, "spec", "suspend");
+        suspend && *suspend == json::value(true)) {
+      out_.notes.push_back(fmt::format("Job {} is suspended: it has no pods", nameOf(object)));
+      return 0;
+    }
     const auto completions = number("completions");
     if (!completions) return fail(Error(completions.error()));
     return *completions ? std::min(pods, **completions) : pods;
@@ -122,28 +133,65 @@ class Expander {
     if (!count) return fail(Error(count.error()));
     auto pod = api::decode<api::Pod>(*pattern);
     if (!pod) return fail(std::move(pod.error()).within("spec.template"));
+    if (!pod->spec.nodeName.empty())
+      return fail(ErrorCode::Invalid,
+                  "spec.template.spec.nodeName: no scheduler places pods that have a node");
     pod->metadata.namespace_ = namespaceOf(object);
     addDefaults(*pod);
-    api::OwnerReference owner;
-    owner.apiVersion = workload == Workload::Job ? "batch/v1" : "apps/v1";
-    owner.kind = workload == Workload::Deployment ? "ReplicaSet" : object.kind;
-    owner.name = workload == Workload::Deployment ? name + "-simulated" : name;
-    owner.uid = nextUid();
-    owner.controller = true;
+    const api::OwnerReference owner = ownerOf(object, workload, name);
     if (workload != Workload::Job) addSelection(object, owner);
     pod->metadata.ownerReferences.clear();
     pod->metadata.ownerReferences.push_back(owner);
-    const std::string of = fmt::format("{} {}/{}", object.kind, pod->metadata.namespace_, name);
-    for (std::int64_t i = 0; i < *count; ++i) {
+    noteClaims(object);
+    return addReplicas(*pod, owner.name, {object.kind, pod->metadata.namespace_, name}, *count,
+                       workload == Workload::StatefulSet);
+  }
+
+  api::OwnerReference ownerOf(const QuestionObject& object, Workload workload,
+                              const std::string& name) {
+    const bool deployed = workload == Workload::Deployment;
+    api::OwnerReference owner;
+    owner.apiVersion = std::string(textAt(object.document, "apiVersion"));
+    owner.kind = deployed ? "ReplicaSet" : object.kind;
+    owner.name = deployed ? name + "-simulated" : name;
+    owner.uid = nextUid();
+    owner.controller = true;
+    return owner;
+  }
+
+  struct Of {
+    std::string kind, namespace_, name;
+  };
+  // A StatefulSet names its pods: if some exist, it creates only the others.
+  Result<> addReplicas(const api::Pod& pattern, const std::string& base, const Of& of,
+                       std::int64_t count, bool named) {
+    const std::string text = fmt::format("{} {}/{}", of.kind, of.namespace_, of.name);
+    std::int64_t existing = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
       if (out_.pods.size() >= maxPods_) {
-        out_.leftOut += static_cast<std::uint64_t>(*count - i);
+        out_.leftOut = std::min(kMaxLeftOut, out_.leftOut + static_cast<std::uint64_t>(count - i));
         break;
       }
-      auto one = std::make_shared<api::Pod>(*pod);
-      one->metadata.name = fmt::format("{}-{}", owner.name, i);
-      push(std::move(one), of);
+      auto one = std::make_shared<api::Pod>(pattern);
+      one->metadata.name = fmt::format("{}-{}", base, i);
+      if (named && exists_ && exists_(api::keyOf(one->metadata))) {
+        ++existing;
+        continue;
+      }
+      if (auto pushed = push(std::move(one), text); !pushed) return pushed;
     }
+    if (existing > 0)
+      out_.notes.push_back(
+          fmt::format("{}: {} of its pods exist; only the others are created", text, existing));
     return {};
+  }
+
+  void noteClaims(const QuestionObject& object) {
+    const json::value* claims = at(object.document, "spec", "volumeClaimTemplates");
+    if (claims && claims->is_array() && !claims->get_array().empty())
+      out_.notes.push_back(fmt::format(
+          "{} {}: volumeClaimTemplates are not simulated, volumes do not restrict its pods",
+          object.kind, nameOf(object)));
   }
 
   // Spreading constraints that a pod has by default count the pods of its set.
@@ -161,27 +209,59 @@ class Expander {
                                         {"spec", std::move(spec)}});
   }
 
-  void push(std::shared_ptr<api::Pod> pod, std::string of) {
+  Result<> push(std::shared_ptr<api::Pod> pod, std::string of) {
     if (out_.pods.size() >= maxPods_) {
       ++out_.leftOut;
-      return;
+      return {};
     }
+    if (!keys_.insert(api::keyOf(pod->metadata)).second)
+      return fail(ErrorCode::Invalid, fmt::format("pod \"{}\" occurs twice in namespace \"{}\"",
+                                                  pod->metadata.name, pod->metadata.namespace_));
+    noteAdmission(*pod);
+    reset(*pod);
     pod->metadata.uid = nextUid();
     out_.pods.push_back({std::move(pod), std::move(of)});
+    return {};
+  }
+
+  // The API server's admission sets the priority of a class.
+  void noteAdmission(const api::Pod& pod) {
+    const std::string name(std::string_view(pod.spec.priorityClassName));
+    if (name.empty() || pod.spec.priority || !unresolved_.insert(name).second) return;
+    out_.notes.push_back(fmt::format(
+        "spec.priority is missing: pods of priority class \"{}\" count as of priority 0", name));
   }
 
   std::string nextUid() { return fmt::format("simulated-{}", ++uids_); }
 
   Expansion& out_;
   const std::size_t maxPods_;
+  const PodExists& exists_;
+  std::unordered_set<api::ObjectKey> keys_;
+  std::unordered_set<std::string> unresolved_;  // priority classes
   std::uint64_t uids_ = 0;
 };
 
 }  // namespace
 
-Result<Expansion> expand(const Question& question, std::size_t maxPods) {
+Workload workloadOf(const QuestionObject& object) {
+  if (object.group.empty() && object.kind == "ReplicationController")
+    return Workload::ReplicationController;
+  if (object.group == "batch" && object.kind == "Job") return Workload::Job;
+  if (object.group != "apps") return Workload::None;
+  if (object.kind == "Deployment") return Workload::Deployment;
+  if (object.kind == "ReplicaSet") return Workload::ReplicaSet;
+  return object.kind == "StatefulSet" ? Workload::StatefulSet : Workload::None;
+}
+
+bool isSimulated(const QuestionObject& object) {
+  return isCore(object, "Pod") || isCore(object, "Node") || workloadOf(object) != Workload::None ||
+         storedKind(object.group, object.kind);
+}
+
+Result<Expansion> expand(const Question& question, std::size_t maxPods, const PodExists& exists) {
   Expansion expansion;
-  Expander expander(expansion, maxPods);
+  Expander expander(expansion, maxPods, exists);
   for (const QuestionObject& object : question.objects)
     if (auto added = expander.add(object); !added) return fail(std::move(added.error()));
   return expansion;

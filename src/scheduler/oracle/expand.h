@@ -7,6 +7,7 @@
 // run. Added here: the namespace "default", the scheduler "default-scheduler", requests that equal
 // limits, and the fields that only the server sets.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,11 +26,20 @@ struct Expansion {
   std::vector<json::value> objects;  // of kinds that plugins read
   std::vector<json::value> nodes;    // Node objects
   std::vector<AskedPod> pods;
-  std::uint64_t leftOut = 0;         // pods beyond the limit
-  std::vector<std::string> ignored;  // objects that do not matter to scheduling
+  std::uint64_t leftOut = 0;       // pods beyond the limit
+  std::vector<std::string> notes;  // what is not simulated
 };
 
-// Invalid: a field cannot be read; the error names it.
-Result<Expansion> expand(const Question& question, std::size_t maxPods);
+enum class Workload { None, Deployment, ReplicaSet, ReplicationController, StatefulSet, Job };
+// None: other kinds.
+Workload workloadOf(const QuestionObject& object);
+// False for objects that change nothing in a simulation: ConfigMaps, DaemonSets and others.
+bool isSimulated(const QuestionObject& object);
+
+// True if the cluster has a pod of that name. May be empty.
+using PodExists = std::function<bool(const api::ObjectKey& pod)>;
+
+// Invalid: a field cannot be read, or a pod exists; the error names the field.
+Result<Expansion> expand(const Question& question, std::size_t maxPods, const PodExists& exists);
 
 }  // namespace koord::scheduler::oracle

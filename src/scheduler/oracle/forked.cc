@@ -13,9 +13,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace koord::scheduler::oracle {
@@ -24,10 +26,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t kReserve = 16 << 20;  // to write an answer when memory has run out
-constexpr std::size_t kMaxText = 256 << 20;
-constexpr std::chrono::milliseconds kGlance{100};  // between looks at `cancelled`
-constexpr int kPipe = 3;                           // its number in the child
+constexpr std::size_t kReserve = 64 << 20;  // to write an answer when memory has run out
+constexpr std::size_t kMaxText = 128 << 20;
+constexpr int kNiceness = 5;  // a third of a processor that both want
+// In a control group with a limit, a child gets a share of what is left: others run beside it, and
+// both processes copy pages.
+constexpr std::uint64_t kShares = 8;
+constexpr std::uint64_t kLeastMemory = std::uint64_t{128} << 20;  // the reserve included
+constexpr std::chrono::milliseconds kGlance{100};                 // between looks at `cancelled`
+constexpr int kPipe = 3;                                          // its number in the child
 
 // In the child.
 std::unique_ptr<char[]> gReserve;  // NOLINT: operator new's handler takes no arguments
@@ -58,9 +65,12 @@ void limit(__rlimit_resource_t which, std::uint64_t value) {
   ::setrlimit(which, &bound);
 }
 
-// The child's own surroundings: signals as at the start of a program, no files, limits.
-void isolate(int pipe, const ForkLimits& limits) {
+// The child's own surroundings: signals as at the start of a program, no files, limits, and a low
+// priority. The parent may have ended before it could be watched.
+void isolate(int pipe, const ForkLimits& limits, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  ::setpriority(PRIO_PROCESS, 0, kNiceness);
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(number, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
   sigset_t none;
@@ -74,7 +84,7 @@ void isolate(int pipe, const ForkLimits& limits) {
   limit(RLIMIT_CORE, 0);
   const auto cpu = std::chrono::ceil<std::chrono::seconds>(limits.time + limits.grace);
   limit(RLIMIT_CPU, static_cast<std::uint64_t>(cpu.count()) + 1);
-  limit(RLIMIT_AS, virtualMemory() + limits.memory);
+  limit(RLIMIT_AS, virtualMemory() + boundedMemory(limits.memory, "/sys/fs/cgroup"));
 }
 
 void outOfMemoryHandler() {
@@ -84,10 +94,10 @@ void outOfMemoryHandler() {
   ::_exit(2);
 }
 
-[[noreturn]] void runChild(int pipe, const ForkLimits& limits,
+[[noreturn]] void runChild(int pipe, const ForkLimits& limits, pid_t parent,
                            const std::function<void(const ChildSide&)>& child,
                            const std::function<void()>& outOfMemory) {
-  isolate(pipe, limits);
+  isolate(pipe, limits, parent);
   const ChildSide side(limits.time);
   gReserve = std::make_unique_for_overwrite<char[]>(kReserve);
   gOutOfMemory = outOfMemory;
@@ -100,12 +110,51 @@ void outOfMemoryHandler() {
   ::_exit(3);
 }
 
+// A text as the child writes it: its length, then its bytes.
+void writeText(const std::string& text) {
+  const std::uint64_t size = text.size();
+  std::string framed(sizeof(size), '\0');
+  std::memcpy(framed.data(), &size, sizeof(size));
+  writeAll(kPipe, framed + text);
+}
+
+// The last whole text; nullopt if there is none.
+std::optional<std::string> lastText(std::string_view bytes) {
+  std::optional<std::string> last;
+  std::uint64_t size = 0;
+  while (bytes.size() >= sizeof(size)) {
+    std::memcpy(&size, bytes.data(), sizeof(size));
+    bytes.remove_prefix(sizeof(size));
+    if (bytes.size() < size) break;
+    last = bytes.substr(0, size);
+    bytes.remove_prefix(size);
+  }
+  return last;
+}
+
 }  // namespace
+
+std::uint64_t boundedMemory(std::uint64_t wanted, const std::string& cgroup) {
+  for (const auto& [most, used] :
+       {std::pair{"/memory.max", "/memory.current"},
+        {"/memory/memory.limit_in_bytes", "/memory/memory.usage_in_bytes"}}) {
+    std::uint64_t limit = 0, now = 0;  // "max" is not a number: there is no limit
+    if (!(std::ifstream(cgroup + most) >> limit) || !(std::ifstream(cgroup + used) >> now))
+      continue;
+    const std::uint64_t left = limit > now ? limit - now : 0;
+    return std::min(wanted, std::max(kLeastMemory, left / kShares));
+  }
+  return wanted;
+}
 
 ChildSide::ChildSide(Duration time) : until_(std::chrono::steady_clock::now() + time) {}
 
+void ChildSide::offer(const std::string& text) {
+  writeText(text);
+}
+
 void ChildSide::finish(const std::string& text) {
-  writeAll(kPipe, text + '\n');
+  writeText(text);
   ::_exit(0);
 }
 
@@ -118,8 +167,9 @@ Result<ForkedAnswer> ForkedAnswer::start(const ForkLimits& limits,
                                          const std::function<void()>& outOfMemory) {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail(systemError("pipe"));
+  const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) runChild(pipe[1], limits, child, outOfMemory);
+  if (pid == 0) runChild(pipe[1], limits, parent, child, outOfMemory);
   ::close(pipe[1]);
   if (pid < 0) {
     Error error = systemError("fork");
@@ -135,7 +185,11 @@ ForkedAnswer::ForkedAnswer(ForkedAnswer&& other) noexcept
       time_(other.time_) {}
 
 ForkedAnswer::~ForkedAnswer() {
-  if (pipe_ >= 0) ::close(pipe_);
+  stop();
+}
+
+void ForkedAnswer::stop() {
+  if (pipe_ >= 0) ::close(std::exchange(pipe_, -1));
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
   (void)reap();
@@ -149,11 +203,11 @@ bool ForkedAnswer::reap() {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-Result<std::string> ForkedAnswer::wait(const std::atomic<bool>& cancelled) {
+// Reads until the child has ended.
+Result<> ForkedAnswer::read(const std::atomic<bool>& cancelled, std::string& text) {
   using std::chrono::milliseconds;
   using std::chrono::steady_clock;
   const auto until = steady_clock::now() + time_;
-  std::string text;
   std::array<char, 64 << 10> buffer{};
   for (;;) {
     if (cancelled) return fail(ErrorCode::Cancelled, "the scheduler stops");
@@ -171,12 +225,21 @@ Result<std::string> ForkedAnswer::wait(const std::atomic<bool>& cancelled) {
     text.append(buffer.data(), static_cast<std::size_t>(got));
     if (text.size() > kMaxText) return fail(ErrorCode::Internal, "the answer is too large");
   }
-  if (!reap() || !text.ends_with('\n'))
+  if (!reap())
     return fail(ErrorCode::Internal,
                 "the simulation ended without an answer: it used too much "
                 "CPU time or memory, or a plugin failed");
-  text.pop_back();
-  return text;
+  return {};
+}
+
+Result<std::string> ForkedAnswer::wait(const std::atomic<bool>& cancelled) {
+  std::string text;
+  auto done = read(cancelled, text);
+  stop();
+  if (!done && done.error().code == ErrorCode::Cancelled) return fail(std::move(done.error()));
+  if (auto last = lastText(text)) return *std::move(last);
+  if (!done) return fail(std::move(done.error()));
+  return fail(ErrorCode::Internal, "the simulation ended without an answer");
 }
 
 }  // namespace koord::scheduler::oracle

@@ -5,8 +5,9 @@
 // child only the calling thread exists, and locks that other threads held stay locked. So the child
 // must not log, use sockets or wait for threads.
 //
-// The child is bounded: CPU time, memory, and a deadline after which it is killed. It is the first
-// that the kernel kills when memory is short, ends with its parent, and has no file but its pipe.
+// The child is bounded: CPU time, memory, and a deadline after which it is killed. It has a low
+// priority, is the first that the kernel kills when memory is short, ends with its parent, and has
+// no file but its pipe.
 
 #include <sys/types.h>
 
@@ -26,10 +27,16 @@ struct ForkLimits {
   std::uint64_t memory = 1ULL << 30;         // that it may allocate, bytes
 };
 
+// The memory that a child may allocate, in bytes: less than `wanted` if the control group at this
+// path has a limit. Exceeding that would end the whole group, the parent included.
+std::uint64_t boundedMemory(std::uint64_t wanted, const std::string& cgroup);
+
 // What the child is given.
 class ChildSide {
  public:
   explicit ChildSide(Duration time);
+  // A text for the case that the child is killed before a better one follows.
+  static void offer(const std::string& text);
   // Writes the text for the parent, and ends the child.
   [[noreturn]] static void finish(const std::string& text);
   // True if its time is over.
@@ -53,12 +60,15 @@ class ForkedAnswer {
   ~ForkedAnswer();
 
   // Blocks until the child has ended, or kills it after time and grace, or when `cancelled` becomes
-  // true. On any thread. Timeout, Cancelled, or Internal if the child ended without a whole text.
+  // true. On any thread. The last text that the child offered or finished with; Timeout, Cancelled,
+  // or Internal if there is none.
   Result<std::string> wait(const std::atomic<bool>& cancelled);
 
  private:
   ForkedAnswer(pid_t pid, int pipe, Duration time) : pid_(pid), pipe_(pipe), time_(time) {}
+  Result<> read(const std::atomic<bool>& cancelled, std::string& text);
   bool reap();
+  void stop();
 
   pid_t pid_ = -1;
   int pipe_ = -1;

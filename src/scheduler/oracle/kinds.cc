@@ -25,10 +25,14 @@ void copyAll(Stores& from, Stores& to) {
 
 template <class T>
 StoredKind kindOf() {
-  StoredKind kind{.type = T::kType, .get = {}, .set = {}, .erase = {}, .copy = copyAll<T>};
+  StoredKind kind{
+      .type = T::kType, .get = {}, .contains = {}, .set = {}, .erase = {}, .copy = copyAll<T>};
   kind.get = [](Stores& stores, const api::ObjectKey& key) {
     const auto object = stores.of<T>().get(key);
     return object ? api::encodeObject(*object) : json::value();
+  };
+  kind.contains = [](Stores& stores, const api::ObjectKey& key) {
+    return stores.of<T>().get(key) != nullptr;
   };
   kind.set = [](Stores& stores, const json::value& document) -> Result<> {
     auto object = api::decode<T>(document);

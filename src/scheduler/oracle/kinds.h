@@ -16,6 +16,7 @@ struct StoredKind {
   api::ResourceType type;
   // The stored object; null if there is none.
   std::function<json::value(Stores&, const api::ObjectKey&)> get;
+  std::function<bool(Stores&, const api::ObjectKey&)> contains;
   // Stores the object, or replaces it. The error names the field.
   std::function<Result<>(Stores&, const json::value&)> set;
   std::function<void(Stores&, const api::ObjectKey&)> erase;

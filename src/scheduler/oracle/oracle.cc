@@ -17,9 +17,9 @@ std::string partOf(const Answerer& answerer, const std::string& why) {
 
 Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& registry,
                          const Question& question, const CompletePods& pods,
-                         const ForkLimits& limits) {
+                         const ForkLimits& limits, const PodExists& exists) {
   auto lock = seam.executor.hold();
-  Answerer answerer({scheduler, seam.executor, seam.api, registry});
+  Answerer answerer({scheduler, seam.executor, seam.api, registry, exists});
   const auto child = [&](const ChildSide& side) {
     lock.unlock();
     log::silence();
@@ -28,6 +28,7 @@ Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& regis
       if (side.isLate())
         ChildSide::finish(partOf(answerer, "the time limit was reached: the rest was not tried"));
     };
+    answerer.interim = [](const json::value& found) { ChildSide::offer(kAnswer + toJson(found)); };
     const auto answer = answerer.answer(question, pods);
     ChildSide::finish(answer ? kAnswer + toJson(*answer) : kRefusal + answer.error().message);
   };

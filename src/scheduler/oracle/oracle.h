@@ -15,10 +15,10 @@ namespace koord::scheduler::oracle {
 
 // Between two turns of the scheduler, on its thread. When the time is over, the child answers with
 // what it has. It looks at the clock between two attempts; an attempt that takes longer than the
-// grace ends it without an answer.
+// grace ends it without an answer. `exists`: for pods that are not pending; called in the child.
 Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& registry,
                          const Question& question, const CompletePods& pods,
-                         const ForkLimits& limits = {});
+                         const ForkLimits& limits = {}, const PodExists& exists = {});
 
 // Waits for the answer, a SimulationResult as JSON. On any thread. Invalid: the question cannot be
 // asked; the message names the field.

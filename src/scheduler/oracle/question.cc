@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace koord::scheduler::oracle {
 
 namespace {
@@ -71,7 +73,9 @@ Result<> addNodes(Question& question, const std::string& path, const json::value
   return {};
 }
 
-Result<> readNames(const json::value& spec, const char* name, std::vector<std::string>& names) {
+// `seen`: the nodes of both lists. A node that is there twice would lose its pods twice.
+Result<> readNames(const json::value& spec, const char* name, std::vector<std::string>& names,
+                   std::set<std::string>& seen) {
   auto list = listAt(spec, name, kMaxChangedNodes);
   if (!list) return fail(std::move(list.error()));
   if (!*list) return {};
@@ -79,6 +83,9 @@ Result<> readNames(const json::value& spec, const char* name, std::vector<std::s
     const json::value& entry = (**list)[i];
     if (!entry.is_string() || entry.get_string().empty())
       return wrong(fmt::format("spec.{}[{}]", name, i), "must be the name of a node");
+    if (!seen.emplace(entry.get_string()).second)
+      return wrong(fmt::format("spec.{}[{}]", name, i),
+                   fmt::format("node \"{}\" occurs twice", std::string_view(entry.get_string())));
     names.emplace_back(entry.get_string());
   }
   return {};
@@ -119,9 +126,10 @@ Result<Question> readQuestion(const json::value& document) {
     if (auto added = addNodes(question, fmt::format("spec.addNodes[{}]", i), (**nodes)[i], total);
         !added)
       return fail(std::move(added.error()));
-  if (auto read = readNames(*spec, "drainNodes", question.drainNodes); !read)
+  std::set<std::string> seen;
+  if (auto read = readNames(*spec, "drainNodes", question.drainNodes, seen); !read)
     return fail(std::move(read.error()));
-  if (auto read = readNames(*spec, "loseNodes", question.loseNodes); !read)
+  if (auto read = readNames(*spec, "loseNodes", question.loseNodes, seen); !read)
     return fail(std::move(read.error()));
   if (const json::value* configuration = find(*spec, "configuration")) {
     if (!configuration->is_object() && !configuration->is_null())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/oracle/node_shape.h"
 #include "scheduler/services/explain.h"
 #include "scheduler/services/what_if.h"
 
@@ -37,20 +38,22 @@ std::vector<Group> pendingGroups(Course& course) {
 // Nodes that exist while it lives.
 class ExtraNodes {
  public:
-  ExtraNodes(Course& course, const api::Node& pattern, int count) : course_(course) {
+  ExtraNodes(Course& course, const api::Node& pattern, int count)
+      : course_(course), shape_(course.scheduler().stores(), pattern) {
     for (int i = 0; i < count; ++i) {
       names_.push_back(fmt::format("{}-more-{}", pattern.metadata.name, i + 1));
-      course_.server().createNode(nodeLike(pattern, names_.back()));
+      shape_.create(course_.server(), names_.back());
     }
   }
   ~ExtraNodes() {
-    for (const std::string& name : names_) course_.server().deleteNode(name);
+    for (const std::string& name : names_) shape_.remove(course_.server(), name);
   }
   ExtraNodes(const ExtraNodes&) = delete;
   ExtraNodes& operator=(const ExtraNodes&) = delete;
 
  private:
   Course& course_;
+  const NodeShape shape_;
   std::vector<std::string> names_;
 };
 

@@ -46,6 +46,17 @@ void applyMap(api::StringMap& map, const json::value* changes) {
   }
 }
 
+// The object that exists, with the fields of the other one.
+Result<json::value> applied(const json::value& before, const json::value& changes,
+                            const std::string& version) {
+  json::value patch = changes;
+  patch.get_object().erase("status");
+  json::object& metadata = patch.get_object()["metadata"].get_object();
+  metadata.erase("uid");
+  metadata["resourceVersion"] = version;
+  return api::applyMergePatch(before, patch);
+}
+
 }  // namespace
 
 Result<std::string> ScratchServer::answer(const kube::Request& request) {
@@ -161,13 +172,20 @@ void ScratchServer::createPod(std::shared_ptr<api::Pod> pod) {
   scheduler_.podAdded(std::move(pod));
 }
 
-Result<> ScratchServer::create(const json::value& object) {
+Result<bool> ScratchServer::create(const json::value& object) {
   const std::string_view version = textAt(object, "apiVersion");
   const auto slash = version.find('/');
   const StoredKind* kind =
       storedKind(slash == version.npos ? "" : version.substr(0, slash), textAt(object, "kind"));
   if (!kind) return fail(ErrorCode::Invalid, "unknown kind");
-  return kind->set(scheduler_.stores(), object);
+  const api::ObjectKey key{std::string(textAt(object, "metadata", "namespace")),
+                           std::string(textAt(object, "metadata", "name"))};
+  const json::value before = kind->get(scheduler_.stores(), key);
+  const bool fresh = before.is_null();
+  auto after = fresh ? Result<json::value>(object) : applied(before, object, nextVersion());
+  if (!after) return fail(std::move(after.error()));
+  if (auto set = kind->set(scheduler_.stores(), *after); !set) return fail(std::move(set.error()));
+  return fresh;
 }
 
 void ScratchServer::createNode(std::shared_ptr<api::Node> node) {

@@ -30,7 +30,9 @@ class ScratchServer {
   // --- What users write.
   void createPod(std::shared_ptr<api::Pod> pod);
   void deletePod(const std::string& uid);
-  Result<> create(const json::value& object);  // of a stored kind
+  // Of a stored kind. False: the object exists, and was changed as `kubectl apply` does: its uid,
+  // status, and fields that the new one leaves out stay.
+  Result<bool> create(const json::value& object);
   void createNode(std::shared_ptr<api::Node> node);
   // False if there is no such node.
   bool cordon(const std::string& node);

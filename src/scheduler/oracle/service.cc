@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include "api/codec.h"
 #include "kube/client.h"
@@ -14,6 +18,9 @@
 namespace koord::scheduler::oracle {
 
 namespace {
+
+// Different rights of one question.
+constexpr std::size_t kMaxRights = 1'000;
 
 std::string messageOf(std::string_view text) {
   return toJson(json::object{{"message", text}});
@@ -32,6 +39,22 @@ int statusOf(const Error& error) {
     default:
       return httpStatusOf(error.code);
   }
+}
+
+Result<Question> questionIn(const std::string& text) {
+  const auto document = parseJson(text);
+  if (!document) return fail(Error(document.error()));
+  return readQuestion(*document);
+}
+
+// Runs fn on a thread: documents of megabytes must not hold up the scheduler. The destructor of
+// jthread waits for it.
+template <class Fn>
+Task<std::invoke_result_t<Fn&>> aside(Executor& executor, Fn fn) {
+  auto [future, completer] = Future<std::invoke_result_t<Fn&>>::make(executor);
+  const std::jthread thread([&fn, completer = completer]() mutable { completer.complete(fn()); });
+  auto result = co_await future;
+  co_return result;
 }
 
 }  // namespace
@@ -79,25 +102,32 @@ Task<Service::Reply> Service::reply(const net::ServerRequest& request, const kub
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
   } slot(running_);
-  const auto document = parseJson(request.body);
-  if (!document) co_return refused(document.error());
-  const auto question = readQuestion(*document);
+  auto reading = aside(executor_, [&request] { return questionIn(request.body); });
+  const auto question = co_await reading;
   if (!question) co_return refused(question.error());
-  auto checking = checkRights(caller, rightsFor(*question));
+  std::vector<kube::ResourceAccess> rights = rightsFor(*question);
+  Scheduler* const scheduler = subject_().scheduler;
+  if (scheduler)
+    std::ranges::move(rightsToChange(*question, scheduler->stores()), std::back_inserter(rights));
+  if (rights.size() > kMaxRights)
+    co_return Reply{400, messageOf(fmt::format("a question needs at most {} different rights, of "
+                                               "kinds in namespaces",
+                                               kMaxRights))};
+  auto checking = checkRights(caller, std::move(rights));
   const auto allowed = co_await checking;
   if (!allowed) co_return refused(allowed.error());
   auto listing = podsToMove(caller, *question);
   const auto pods = co_await listing;
   if (!pods) co_return refused(pods.error());
   auto simulating = simulate(*question, *pods);
-  const auto text = co_await simulating;
-  if (!text) co_return refused(text.error());
-  auto answer = parseJson(*text);
+  auto answer = co_await simulating;
   if (!answer) co_return refused(answer.error());
   auto hiding = visiblePart(caller, *std::move(answer));
   const auto visible = co_await hiding;
   if (!visible) co_return refused(visible.error());
-  co_return Reply{200, toJson(*visible)};
+  auto writing = aside(executor_, [&visible] { return toJson(*visible); });
+  auto text = co_await writing;
+  co_return Reply{200, std::move(text)};
 }
 
 Task<Result<>> Service::checkRights(const kube::Caller& caller,
@@ -141,22 +171,23 @@ Task<Result<CompletePods>> Service::podsToMove(const kube::Caller& caller,
   co_return pods;
 }
 
-Task<Result<std::string>> Service::simulate(const Question& question, const CompletePods& pods) {
+Task<Result<json::value>> Service::simulate(const Question& question, const CompletePods& pods) {
   const Subject subject = subject_();
   if (!subject.scheduler)
     co_return fail(ErrorCode::Unavailable, "the scheduler has not read the whole cluster yet");
   if (!subject.scheduler->configuration().extenders.empty())
     co_return fail(ErrorCode::Unavailable,
                    "this scheduler uses HTTP extenders, which a simulation cannot ask");
-  auto forked = ask(*subject.scheduler, *subject.seam, registry_, question, pods);
+  auto forked =
+      ask(*subject.scheduler, *subject.seam, registry_, question, pods, {}, subject.exists);
   if (!forked) co_return fail(std::move(forked.error()));
-  auto [future, completer] = Future<Result<std::string>>::make(executor_);
-  // The destructor of jthread waits; stopping_ ends the waiting soon.
-  const std::jthread waiting([this, &child = *forked, completer = completer] {
-    completer.complete(answerOf(std::move(child), stopping_));
+  auto waiting = aside(executor_, [this, &child = *forked]() -> Result<json::value> {
+    const auto text = answerOf(std::move(child), stopping_);
+    if (!text) return fail(Error(text.error()));
+    return parseJson(*text);
   });
-  auto text = co_await future;
-  co_return text;
+  auto answer = co_await waiting;
+  co_return answer;
 }
 
 }  // namespace koord::scheduler::oracle

@@ -8,8 +8,8 @@
 // time.
 // A standby answers as soon as it has read the cluster.
 //
-// On the component's executor, outside of recordings: an answer changes nothing. A thread for each
-// child waits for its answer.
+// On the component's executor, outside of recordings: an answer changes nothing. Threads read
+// questions, wait for children, and read and write answers.
 
 #include <atomic>
 #include <functional>
@@ -31,6 +31,7 @@ class Service {
   struct Subject {
     Scheduler* scheduler = nullptr;
     Seam* seam = nullptr;
+    PodExists exists;  // as ask() takes it
   };
   // api: for pods on nodes that are drained. They must outlive the service.
   Service(Executor& executor, kube::Api& api, const Registry& registry,
@@ -54,7 +55,7 @@ class Service {
   Task<Result<>> checkRights(const kube::Caller& caller, std::vector<kube::ResourceAccess> rights);
   // The complete pods on the nodes of the question; the caller must be allowed to evict them.
   Task<Result<CompletePods>> podsToMove(const kube::Caller& caller, const Question& question);
-  Task<Result<std::string>> simulate(const Question& question, const CompletePods& pods);
+  Task<Result<json::value>> simulate(const Question& question, const CompletePods& pods);
 
   Executor& executor_;
   kube::Api& api_;

@@ -1,0 +1,284 @@
+// Questions that a user might ask to break the scheduler or its answer.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/testing/test_folder.h"
+#include "scheduler/oracle/oracle_fixture.h"
+#include "scheduler/plugins/coscheduling/gangs.h"
+#include "scheduler/plugins/deviceshare/device_world.h"
+
+namespace koord::scheduler::oracle {
+namespace {
+
+using scheduler::testing::aNode;
+using scheduler::testing::aPod;
+using testing::Asked;
+using testing::deploymentText;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::placesIn;
+using testing::podText;
+
+scheduler::testing::PodBuilder ownedPod(const char* name, const char* kind) {
+  auto pod = aPod(name).request("cpu", "1");
+  api::OwnerReference owner;
+  owner.apiVersion = "apps/v1";
+  owner.kind = kind;
+  owner.name = "set";
+  owner.controller = true;
+  pod.object().metadata.ownerReferences.push_back(std::move(owner));
+  return pod;
+}
+
+std::string workloadText(const std::string& kind, const std::string& version,
+                         const std::string& spec, const std::string& pod = "containers: []",
+                         const std::string& name = "w") {
+  return fmt::format(
+      "{{apiVersion: {}, kind: {}, metadata: {{name: {}}}, spec: {{{}template: {{spec: "
+      "{{{}}}}}}}}}",
+      version, kind, name, spec, pod);
+}
+
+std::vector<std::string> notesIn(const Result<json::value>& status) {
+  std::vector<std::string> notes;
+  if (!status) return {status.error().message};
+  for (const json::value& note : memberOf(*status, "notes").get_array())
+    notes.emplace_back(note.get_string());
+  return notes;
+}
+
+TEST(HostileQuestion, a_pod_that_exists_or_occurs_twice_is_refused) {
+  Asked a;
+  a.node(aNode("a"));
+  a.create(aPod("waits").request("cpu", "100"));
+  a.run();
+  a.exists = [](const api::ObjectKey& pod) { return pod.name == "runs"; };
+  EXPECT_EQ(a.refusal("objects: [" + podText("waits", "1") + "]"),
+            "spec.objects[0]: metadata.name: pod \"waits\" exists in namespace \"default\"");
+  EXPECT_EQ(a.refusal("objects: [" + podText("runs", "1") + "]"),
+            "spec.objects[0]: metadata.name: pod \"runs\" exists in namespace \"default\"");
+  EXPECT_EQ(a.refusal("objects: [" + podText("p", "1") + ", " + podText("p", "2") + "]"),
+            "spec.objects[1]: pod \"p\" occurs twice in namespace \"default\"");
+  const std::string web = deploymentText("web", 2, "1");
+  EXPECT_EQ(a.refusal("objects: [" + web + ", " + web + "]"),
+            "spec.objects[1]: pod \"web-simulated-0\" occurs twice in namespace \"default\"");
+}
+
+TEST(HostileQuestion, a_stateful_set_that_exists_creates_only_its_other_pods) {
+  Asked a;
+  a.node(aNode("a"));
+  a.exists = [](const api::ObjectKey& pod) { return pod.name == "w-0"; };
+  const auto answer =
+      a.ask("objects: [" + workloadText("StatefulSet", "apps/v1", "replicas: 3, ") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("w-1 a", "w-2 a"));
+  EXPECT_THAT(notesIn(answer),
+              ElementsAre("StatefulSet default/w: 1 of its pods exist; only the others are "
+                          "created"));
+}
+
+TEST(HostileQuestion, a_node_that_occurs_twice_would_lose_its_pods_twice) {
+  Asked a;
+  a.node(aNode("a"));
+  EXPECT_EQ(a.refusal("drainNodes: [a, a]"), "spec.drainNodes[1]: node \"a\" occurs twice");
+  EXPECT_EQ(a.refusal("{drainNodes: [a], loseNodes: [a]}"),
+            "spec.loseNodes[0]: node \"a\" occurs twice");
+}
+
+TEST(HostileQuestion, fields_that_only_servers_set_do_not_matter) {
+  Asked a;
+  a.node(aNode("a"));
+  const std::string pod =
+      "{apiVersion: v1, kind: Pod, metadata: {name: p, deletionTimestamp: '2020-01-01T00:00:00Z'},"
+      " spec: {containers: []}, status: {phase: Succeeded, nominatedNodeName: b}}";
+  const std::string job =
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: w}, spec: {template: {metadata: "
+      "{deletionTimestamp: '2020-01-01T00:00:00Z'}, spec: {containers: []}, status: {phase: "
+      "Succeeded}}}}";
+  const auto answer = a.ask("objects: [" + pod + ", " + job + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("p a", "w-0 a"));
+  EXPECT_EQ(a.refusal("objects: [" + workloadText("Job", "batch/v1", "", "nodeName: a") + "]"),
+            "spec.objects[0]: spec.template.spec.nodeName: no scheduler places pods that have a "
+            "node");
+}
+
+TEST(HostileQuestion, what_is_not_simulated_is_said) {
+  Asked a;
+  a.node(aNode("a"));
+  const auto answer = a.ask(
+      "objects: [" + workloadText("DaemonSet", "apps/v1", "") + ", " +
+      workloadText("Job", "batch/v1", "suspend: true, ") + ", " +
+      workloadText("StatefulSet", "apps/v1", "volumeClaimTemplates: [{}], ") + ", " +
+      workloadText("ReplicationController", "v1", "replicas: 2, ", "containers: []", "r") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("w-0 a", "r-0 a", "r-1 a"));
+  EXPECT_THAT(notesIn(answer),
+              ElementsAre("DaemonSet w is not simulated", "Job w is suspended: it has no pods",
+                          "StatefulSet w: volumeClaimTemplates are not simulated, volumes do not "
+                          "restrict its pods"));
+}
+
+TEST(HostileQuestion, a_priority_class_without_its_priority_is_said) {
+  Asked a;
+  a.node(aNode("a"));
+  const auto answer =
+      a.ask("objects: [" +
+            workloadText("Job", "batch/v1", "parallelism: 2, ", "priorityClassName: high") + "]");
+  EXPECT_THAT(notesIn(answer), ElementsAre("spec.priority is missing: pods of priority class "
+                                           "\"high\" count as of priority 0"));
+}
+
+TEST(HostileQuestion, more_replicas_than_numbers_do_not_wrap_around) {
+  Asked a;
+  a.node(aNode("a").allocatable("cpu", "1000").allocatable("pods", "100000"));
+  std::string objects;
+  for (const char* name : {"web", "api", "job"})
+    objects += deploymentText(name, std::numeric_limits<std::int64_t>::max(), "1m") + ", ";
+  const auto answer = a.ask("objects: [" + objects + podText("p", "1") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(memberOf(*answer, "complete"), json::value(false));
+  EXPECT_GE(wholeNumber(memberOf(*answer, "notTried")).value_or(0), 1'000'000'000'000);
+}
+
+TEST(HostileQuestion, pods_that_terminate_already_have_successors) {
+  Asked a;
+  a.node(aNode("a"));
+  a.node(aNode("b"));
+  CompletePods complete;
+  const auto leaving = [&](const char* name, const char* kind) {
+    auto pod = ownedPod(name, kind);
+    pod.object().metadata.deletionTimestamp = a.loop.wallNow();
+    const auto bound = a.runs(pod, "a");
+    complete.emplace(bound->metadata.uid, bound);
+  };
+  leaving("web", "ReplicaSet");
+  leaving("db-0", "StatefulSet");
+  const auto answer = a.ask("drainNodes: [a]", complete);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("db-0 b"));
+}
+
+TEST(HostileQuestion, notes_name_no_pods_of_others) {
+  Asked a;
+  a.node(aNode("a"));
+  a.node(aNode("b"));
+  a.runs(ownedPod("secret", "ReplicaSet"), "a");
+  const auto answer = a.ask("drainNodes: [a]");
+  EXPECT_THAT(notesIn(answer),
+              ElementsAre("spec.drainNodes: the complete specs of 1 pods are not known"));
+}
+
+TEST(HostileQuestion, nodes_like_a_cordoned_one_take_pods) {
+  Asked a;
+  auto node = aNode("a").build();
+  auto cordoned = std::make_shared<api::Node>(*node);
+  cordoned->spec.unschedulable = true;
+  for (const char* key : {"node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready"}) {
+    api::Taint taint;
+    taint.key = key;
+    taint.effect = "NoSchedule";
+    cordoned->spec.taints.push_back(std::move(taint));
+  }
+  a.scheduler->nodeAdded(cordoned);
+  const auto answer =
+      a.ask("{addNodes: [{count: 1, like: a}], objects: [" + podText("p", "1") + "]}");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("p a-added-1")) << toJson(*answer);
+}
+
+TEST(HostileQuestion, nodes_like_one_with_gpus_have_gpus) {
+  Asked a;
+  a.node(aNode("a")
+             .allocatable("koordinator.sh/gpu", "100")
+             .allocatable("koordinator.sh/gpu-core", "100")
+             .allocatable("koordinator.sh/gpu-memory-ratio", "100"));
+  scheduler::testing::DeviceMachine machine;
+  machine.gpu(0, 0, "a");
+  machine.device.metadata.name = "a";
+  a.scheduler->stores().of<api::Device>().set(std::make_shared<const api::Device>(machine.device));
+  const std::string job =
+      workloadText("Job", "batch/v1", "parallelism: 3, ",
+                   "containers: [{name: main, resources: {limits: {koordinator.sh/gpu: 100}}}]");
+  const auto grown = a.ask("{addNodes: [{count: 2, like: a}], objects: [" + job + "]}");
+  ASSERT_TRUE(grown) << grown.error().message;
+  EXPECT_EQ(memberOf(*grown, "placed"), json::value(3)) << toJson(*grown);
+}
+
+TEST(HostileQuestion, an_object_that_exists_is_changed_and_keeps_its_status) {
+  Asked a;
+  auto group = std::make_shared<api::PodGroup>();
+  group->metadata.namespace_ = "default";
+  group->metadata.name = "g";
+  group->metadata.uid = "real";
+  group->metadata.labels["kept"] = "yes";
+  a.scheduler->stores().of<api::PodGroup>().set(group);
+  const auto answer = a.ask(
+      "objects: [{apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: PodGroup, metadata: {name: "
+      "g}, spec: {minMember: 2}}]");
+  EXPECT_THAT(notesIn(answer),
+              ElementsAre("PodGroup g exists: it is changed as kubectl apply would change it"));
+}
+
+ForkedAnswer forked(const std::function<void(const ChildSide&)>& child, ForkLimits limits = {}) {
+  return *ForkedAnswer::start(limits, child, [] { ::_exit(2); });
+}
+
+TEST(Forked, a_text_that_the_child_offered_is_the_answer_if_it_is_killed) {
+  const std::atomic<bool> cancelled = false;
+  auto hangs = forked(
+      [](const ChildSide&) {
+        ChildSide::offer("first");
+        ChildSide::offer("second\nline");
+        for (;;) ::pause();
+      },
+      {.time = Duration(0), .grace = std::chrono::milliseconds(200)});
+  EXPECT_EQ(hangs.wait(cancelled).value_or("none"), "second\nline");
+  auto fails = forked([](const ChildSide&) {
+    ChildSide::offer("first");
+    ::_exit(1);
+  });
+  EXPECT_EQ(fails.wait(cancelled).value_or("none"), "first");
+  auto ends = forked([](const ChildSide&) {
+    ChildSide::offer("first");
+    ChildSide::finish("last");
+  });
+  EXPECT_EQ(ends.wait(cancelled).value_or("none"), "last");
+}
+
+TEST(Forked, the_child_has_a_low_priority_and_no_files_but_its_own) {
+  const std::atomic<bool> cancelled = false;
+  auto child = forked([](const ChildSide&) {
+    int files = 0;
+    for (int fd = 0; fd < 1000; ++fd) files += ::fcntl(fd, F_GETFD) >= 0;
+    ChildSide::finish(fmt::format("{} {}", ::getpriority(PRIO_PROCESS, 0), files));
+  });
+  EXPECT_EQ(child.wait(cancelled).value_or("none"), "5 4");
+}
+
+TEST(Forked, a_limited_control_group_leaves_the_child_a_share) {
+  std::string root = testMemoryFolder() + "/oracle-XXXXXX";
+  ASSERT_TRUE(::mkdtemp(root.data()));
+  const auto write = [&](const char* file, std::string_view text) {
+    ASSERT_TRUE(writeFileAtomic(root + file, text));
+  };
+  EXPECT_EQ(boundedMemory(1'000'000'000, root), 1'000'000'000u);
+  write("/memory.current", "1000000000\n");
+  write("/memory.max", "max\n");
+  EXPECT_EQ(boundedMemory(1'000'000'000, root), 1'000'000'000u);
+  write("/memory.max", "5000000000\n");
+  EXPECT_EQ(boundedMemory(1'000'000'000, root), 500'000'000u);
+  write("/memory.max", "900000000\n");
+  EXPECT_EQ(boundedMemory(1'000'000'000, root), std::uint64_t{128} << 20);
+  std::filesystem::remove_all(root);
+}
+
+}  // namespace
+}  // namespace koord::scheduler::oracle

@@ -194,22 +194,23 @@ TEST(HostileQuestion, nodes_like_a_cordoned_one_take_pods) {
   EXPECT_THAT(placesIn(*answer), ElementsAre("p a-added-1")) << toJson(*answer);
 }
 
-TEST(HostileQuestion, nodes_like_one_with_gpus_have_gpus) {
+TEST(HostileQuestion, nodes_like_one_with_gpus_have_the_same_gpus) {
   Asked a;
   a.node(aNode("a")
-             .allocatable("koordinator.sh/gpu", "100")
-             .allocatable("koordinator.sh/gpu-core", "100")
-             .allocatable("koordinator.sh/gpu-memory-ratio", "100"));
+             .allocatable("koordinator.sh/gpu", "200")
+             .allocatable("koordinator.sh/gpu-core", "200")
+             .allocatable("koordinator.sh/gpu-memory-ratio", "200"));
   scheduler::testing::DeviceMachine machine;
   machine.gpu(0, 0, "a");
+  machine.gpu(1, 0, "b");
   machine.device.metadata.name = "a";
   a.scheduler->stores().of<api::Device>().set(std::make_shared<const api::Device>(machine.device));
   const std::string job =
-      workloadText("Job", "batch/v1", "parallelism: 3, ",
-                   "containers: [{name: main, resources: {limits: {koordinator.sh/gpu: 100}}}]");
-  const auto grown = a.ask("{addNodes: [{count: 2, like: a}], objects: [" + job + "]}");
+      workloadText("Job", "batch/v1", "parallelism: 6, ",
+                   "containers: [{name: main, resources: {limits: {koordinator.sh/gpu: 60}}}]");
+  const auto grown = a.ask("{addNodes: [{count: 1, like: a}], objects: [" + job + "]}");
   ASSERT_TRUE(grown) << grown.error().message;
-  EXPECT_EQ(memberOf(*grown, "placed"), json::value(3)) << toJson(*grown);
+  EXPECT_EQ(memberOf(*grown, "placed"), json::value(4)) << "one pod a GPU: " << toJson(*grown);
 }
 
 TEST(HostileQuestion, an_object_that_exists_is_changed_and_keeps_its_status) {

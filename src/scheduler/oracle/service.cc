@@ -91,8 +91,8 @@ Task<Service::Reply> Service::reply(const net::ServerRequest& request, const kub
   if (request.body.size() > kMaxQuestionBytes)
     co_return Reply{
         413, messageOf(fmt::format("a question has at most {} MiB", kMaxQuestionBytes >> 20))};
-  if (!subject_().scheduler)
-    co_return Reply{503, messageOf("the scheduler has not read the whole cluster yet")};
+  if (const Subject subject = subject_(); !subject.scheduler)
+    co_return Reply{503, messageOf(subject.absent)};
   if (running_ >= kMaxAtOnce)
     co_return Reply{429, messageOf(fmt::format("{} simulations run at once", kMaxAtOnce))};
   struct Slot {
@@ -174,7 +174,7 @@ Task<Result<CompletePods>> Service::podsToMove(const kube::Caller& caller,
 Task<Result<json::value>> Service::simulate(const Question& question, const CompletePods& pods) {
   const Subject subject = subject_();
   if (!subject.scheduler)
-    co_return fail(ErrorCode::Unavailable, "the scheduler has not read the whole cluster yet");
+    co_return fail(ErrorCode::Unavailable, subject.absent);
   if (!subject.scheduler->configuration().extenders.empty())
     co_return fail(ErrorCode::Unavailable,
                    "this scheduler uses HTTP extenders, which a simulation cannot ask");

@@ -4,8 +4,8 @@
 //
 // The caller must have the rights to do what it asks about (access.h); each is checked by a
 // SubjectAccessReview. Statuses: 400 the question cannot be read, 403 a right is missing, 413 too
-// large, 429 too many simulations at once, 503 the state is not complete yet, 504 no answer in
-// time.
+// large, 429 too many simulations at once, 503 the state is not complete yet or the process is a
+// shadow, 504 no answer in time.
 // A standby answers as soon as it has read the cluster.
 //
 // On the component's executor, outside of recordings: an answer changes nothing. Threads read
@@ -32,6 +32,8 @@ class Service {
     Scheduler* scheduler = nullptr;
     Seam* seam = nullptr;
     PodExists exists;  // as ask() takes it
+    // Without a scheduler: why.
+    const char* absent = "the scheduler has not read the whole cluster yet";
   };
   // api: for pods on nodes that are drained. They must outlive the service.
   Service(Executor& executor, kube::Api& api, const Registry& registry,

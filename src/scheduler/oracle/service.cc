@@ -173,8 +173,7 @@ Task<Result<CompletePods>> Service::podsToMove(const kube::Caller& caller,
 
 Task<Result<json::value>> Service::simulate(const Question& question, const CompletePods& pods) {
   const Subject subject = subject_();
-  if (!subject.scheduler)
-    co_return fail(ErrorCode::Unavailable, subject.absent);
+  if (!subject.scheduler) co_return fail(ErrorCode::Unavailable, subject.absent);
   if (!subject.scheduler->configuration().extenders.empty())
     co_return fail(ErrorCode::Unavailable,
                    "this scheduler uses HTTP extenders, which a simulation cannot ask");

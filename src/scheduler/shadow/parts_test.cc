@@ -137,7 +137,7 @@ TEST(Footprint, counts_whole_gpus_where_they_are_shared) {
   EXPECT_EQ(footprintOf(w.cluster(), *pod, b).wholeFreeGpus, 2);
 }
 
-struct Changing {
+struct ChangingCluster {
   testing::World w;
   NodeId a = w.node(aNode("a"));
   SteadyTime start{};
@@ -168,7 +168,7 @@ struct Changing {
 };
 
 TEST(RecentChanges, reverts_ends_and_the_bindings_of_pods_that_come_later) {
-  Changing c;
+  ChangingCluster c;
   c.binds("early", {0, 1});
   c.binds("late", {0, 9});
   const PodPtr gone = c.w.bound(aPod("gone").nodeName("a"));
@@ -187,7 +187,7 @@ TEST(RecentChanges, reverts_ends_and_the_bindings_of_pods_that_come_later) {
 }
 
 TEST(RecentChanges, restores_nominations) {
-  Changing c;
+  ChangingCluster c;
   const PodPtr waiting = c.w.pod(aPod("waiting"));
   c.changes.nominated(waiting, c.start);
   c.w.nominator().add(waiting, {true, "a"});
@@ -203,7 +203,7 @@ TEST(RecentChanges, restores_nominations) {
 }
 
 TEST(RecentChanges, is_bounded) {
-  Changing c;
+  ChangingCluster c;
   for (int i = 0; i < 100; ++i) c.binds(fmt::format("p{}", i).c_str(), {0, 9});
   EXPECT_FALSE(c.find());
   EXPECT_GE(c.states.size(), RecentChanges::kMostSteps);

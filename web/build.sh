@@ -15,7 +15,7 @@ missing() {
 }
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then missing "node and npm are not installed"; fi
-if ! node -e 'process.exit(parseInt(process.versions.node) < 18)'; then missing "node is older than version 18"; fi
+if ! node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)'; then missing "node is older than version 18"; fi
 # npm writes this file last. One build at a time, since several build folders share node_modules.
 exec 9<.
 flock 9

@@ -242,12 +242,14 @@ Task<Result<json::value>> Console::answerOf(const net::RoutedRequest& request) {
 }
 
 Task<void> Console::sampleForever() {
-  // The first sample when the tables have probably arrived, so that charts begin soon.
+  // The first sample soon, so that charts begin. Not before all tables have arrived.
   auto first = sleepFor(executor_, kFirstSample);
   co_await first;
   const Tables tables{&rowsOf("pods"), &rowsOf("nodes"), &rowsOf("metrics"), &rowsOf("quotas")};
   while (true) {
-    if (silence_.empty()) history_.add(executor_.wallNow(), sampleOf(tables));
+    const bool settled =
+        std::ranges::all_of(tables_, [](const auto& one) { return one->settled(); });
+    if (silence_.empty() && settled) history_.add(executor_.wallNow(), sampleOf(tables));
     auto pause = sleepFor(executor_, History::kPeriod);
     co_await pause;
   }

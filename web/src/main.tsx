@@ -12,6 +12,10 @@ import {followTheme} from './state/theme.ts';
 import {followKeys} from './ui/search_box.tsx';
 
 takeToken();
+// The address that koordctl prints, opened in a tab that shows the page already.
+addEventListener('hashchange', () => {
+  if (takeToken()) location.reload();
+});
 followTheme();
 follow();
 followKeys();

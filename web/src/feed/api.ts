@@ -7,11 +7,12 @@ const KEY = 'koordinator-console-token';
 
 // The address that koordctl prints ends in #token=...: it moves to the storage of this origin, so
 // that a link from the address bar does not give it away.
-export function takeToken(): void {
+export function takeToken(): boolean {
   const given = /^#token=([\w-]+)$/.exec(location.hash);
-  if (!given?.[1]) return;
+  if (!given?.[1]) return false;
   localStorage.setItem(KEY, given[1]);
   history.replaceState(null, '', location.pathname + location.search);
+  return true;
 }
 
 const token = (): string => localStorage.getItem(KEY) ?? '';

@@ -105,7 +105,7 @@ def later_version(home):
     """The snapshot as a later koordctl would write it."""
     plain = subprocess.run(["zstd", "-dcq", home.folder + "/good.snap"], capture_output=True, check=True).stdout
     header = tarfile.open(fileobj=io.BytesIO(plain)).extractfile("snapshot.json").read()
-    later = header.replace(b'"formatVersion": 1,', b'"formatVersion": 99,')
+    later = header.replace(b'"formatVersion": 2,', b'"formatVersion": 99,')
     check(later != header, header.decode())
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:

@@ -9,8 +9,6 @@ namespace koord::cluster {
 
 namespace {
 
-constexpr int kFormatVersion = 1;
-
 bool flagOf(const json::value& object, std::string_view key) {
   const auto* value = find(object, key);
   return value && value->is_bool() && value->get_bool();
@@ -21,7 +19,7 @@ bool flagOf(const json::value& object, std::string_view key) {
 std::string encodeHeader(const SnapshotHeader& header) {
   const bool complete = header.scope == SnapshotHeader::Scope::Complete;
   return toPrettyJson(json::object{{"kind", "Snapshot"},
-                                   {"formatVersion", kFormatVersion},
+                                   {"formatVersion", kSnapshotVersion},
                                    {"scope", complete ? "complete" : "support"},
                                    {"secrets", header.secrets},
                                    {"names", header.namesHashed ? "hashed" : "plain"},
@@ -40,13 +38,14 @@ Result<SnapshotHeader> decodeHeader(std::string_view text) {
     return fail(ErrorCode::Invalid, fmt::format("{}: kind must be Snapshot", kSnapshotHeader));
   const auto* version = find(*document, "formatVersion");
   const auto number = version ? wholeNumber(*version) : std::nullopt;
-  if (number != kFormatVersion)
+  if (!number || *number < 1 || *number > kSnapshotVersion)
     return fail(
         ErrorCode::Invalid,
-        fmt::format("{}: formatVersion is {}, and this koordctl reads {}: take the koordctl "
+        fmt::format("{}: formatVersion is {}, and this koordctl reads 1 to {}: take the koordctl "
                     "that wrote it, or a later one",
-                    kSnapshotHeader, number.value_or(0), kFormatVersion));
+                    kSnapshotHeader, number.value_or(0), kSnapshotVersion));
   SnapshotHeader header;
+  header.formatVersion = static_cast<int>(*number);
   const auto scope = textAt(*document, "scope");
   if (scope != "complete" && scope != "support")
     return fail(ErrorCode::Invalid,
@@ -69,6 +68,14 @@ SnapshotDigest::SnapshotDigest() : context_(EVP_MD_CTX_new()) {
 
 SnapshotDigest::~SnapshotDigest() {
   EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context_));
+}
+
+void SnapshotDigest::addEntry(std::string_view name, std::string_view link) {
+  while (name.ends_with('/')) name.remove_suffix(1);
+  for (const auto text : {name, link}) {
+    add(text);
+    add(std::string_view("\0", 1));
+  }
 }
 
 void SnapshotDigest::add(std::string_view bytes) {

@@ -9,6 +9,9 @@
 
 namespace koord::cluster {
 
+// Version 1 had a digest of contents only. Readers know both.
+inline constexpr int kSnapshotVersion = 2;
+
 struct SnapshotHeader {
   enum class Scope { Complete, Support };
   Scope scope = Scope::Complete;
@@ -19,6 +22,7 @@ struct SnapshotHeader {
   std::string cluster;    // "" = it has no name
   std::string dataDir;    // "" = none
   std::string resourceVersion;
+  int formatVersion = kSnapshotVersion;  // as read
 };
 
 inline constexpr const char* kSnapshotHeader = "snapshot.json";
@@ -31,15 +35,17 @@ inline constexpr const char* kSnapshotTrees[] = {"pki", "volumes"};
 std::string encodeHeader(const SnapshotHeader& header);
 Result<SnapshotHeader> decodeHeader(std::string_view text);
 
-// SHA-256 over the contents of entries.
+// SHA-256 over the entries after the header: names, targets of links and contents.
 class SnapshotDigest {
  public:
   SnapshotDigest();
   ~SnapshotDigest();
   SnapshotDigest(const SnapshotDigest&) = delete;
   SnapshotDigest& operator=(const SnapshotDigest&) = delete;
-  void add(std::string_view bytes);
-  std::string hex();  // once
+  // link: the target of a link, "" = it is none. A slash at the end of the name does not count.
+  void addEntry(std::string_view name, std::string_view link);
+  void add(std::string_view bytes);  // of the contents
+  std::string hex();                 // once
 
  private:
   void* context_;

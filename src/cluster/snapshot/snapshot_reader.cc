@@ -89,8 +89,11 @@ class Reader {
       if (!text) return fail(std::move(text.error()));
       auto header = decodeHeader(*text);
       if (!header) return fail(std::move(header.error()).within(path_));
+      digestsNames_ = header->formatVersion >= 2;
       return visitor_.header ? visitor_.header(*header) : Result<>();
     }
+    const char* link = archive_entry_symlink(entry);
+    if (digestsNames_) digest_.addEntry(name, link ? link : "");
     if (name.starts_with(kSnapshotObjects)) {
       const std::string rest = name.substr(std::string_view(kSnapshotObjects).size());
       const std::string resource = rest.substr(0, rest.find('/'));
@@ -195,6 +198,7 @@ class Reader {
   ArchiveReader archive_;
   ArchiveWriter disk_;
   SnapshotDigest digest_;
+  bool digestsNames_ = false;
   SnapshotCounts counts_;
 };
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/archive.h"
 #include "base/file.h"
 #include "cluster/snapshot/snapshot_reader.h"
 #include "cluster/snapshot/snapshot_writer.h"
@@ -206,9 +208,87 @@ TEST_F(SnapshotTest, OtherFilesAreNoSnapshots) {
 
 TEST_F(SnapshotTest, ALaterFormatIsRefused) {
   EXPECT_TRUE(decodeHeader(encodeHeader({})));
-  const auto later = decodeHeader(R"({"kind":"Snapshot","formatVersion":2,"scope":"complete"})");
-  ASSERT_FALSE(later);
-  EXPECT_THAT(later.error().message, HasSubstr("formatVersion is 2"));
+  for (const char* version : {"3", "0", "\"2\"", "null"}) {
+    const auto later = decodeHeader(
+        fmt::format(R"({{"kind":"Snapshot","formatVersion":{},"scope":"complete"}})", version));
+    ASSERT_FALSE(later) << version;
+    EXPECT_THAT(later.error().message, HasSubstr("formatVersion is ")) << version;
+  }
+}
+
+// The entries of the snapshot are changed and written as a new archive.
+class ChangedSnapshotTest : public SnapshotTest {
+ protected:
+  struct Entry {
+    std::string name, text;
+  };
+  using Entries = std::vector<Entry>;
+
+  Entries entries() const {
+    Entries all;
+    const ArchiveReader archive(archive_read_new());
+    archive_read_support_filter_zstd(archive.get());
+    archive_read_support_format_tar(archive.get());
+    EXPECT_EQ(archive_read_open_filename(archive.get(), file.c_str(), 4096), ARCHIVE_OK);
+    for (archive_entry* entry = nullptr;
+         archive_read_next_header(archive.get(), &entry) == ARCHIVE_OK;) {
+      if (archive_entry_filetype(entry) != AE_IFREG) continue;
+      std::string text(static_cast<std::size_t>(archive_entry_size(entry)), '\0');
+      archive_read_data(archive.get(), text.data(), text.size());
+      all.push_back({archive_entry_pathname(entry), std::move(text)});
+    }
+    return all;
+  }
+  void rewrite(const Entries& all) const {
+    const ArchiveWriter archive(archive_write_new());
+    archive_write_set_format_pax_restricted(archive.get());
+    archive_write_add_filter_zstd(archive.get());
+    ASSERT_EQ(archive_write_open_filename(archive.get(), file.c_str()), ARCHIVE_OK);
+    for (const auto& [name, text] : all) {
+      const ArchiveEntry entry(archive_entry_new());
+      archive_entry_set_pathname(entry.get(), name.c_str());
+      archive_entry_set_filetype(entry.get(), AE_IFREG);
+      archive_entry_set_size(entry.get(), static_cast<la_int64_t>(text.size()));
+      archive_write_header(archive.get(), entry.get());
+      archive_write_data(archive.get(), text.data(), text.size());
+    }
+    archive_write_close(archive.get());
+  }
+  void writeObject() const {
+    auto writer = SnapshotWriter::create(file, {});
+    ASSERT_TRUE(writer) << writer.error().message;
+    ASSERT_TRUE((*writer)->addObject("pods", R"({"a":1})"));
+    ASSERT_TRUE((*writer)->finish());
+  }
+};
+
+TEST_F(ChangedSnapshotTest, AChangedNameOfAnEntryIsFound) {
+  writeObject();
+  Entries all = entries();
+  ASSERT_EQ(all.size(), 3U);
+  rewrite(all);
+  EXPECT_EQ(problem(), "");
+  all[1].name = "objects/cats/00000.json";
+  rewrite(all);
+  EXPECT_THAT(problem(), HasSubstr("do not match their checksum"));
+}
+
+TEST_F(ChangedSnapshotTest, TheFirstFormatIsRead) {
+  writeObject();
+  Entries all = entries();
+  ASSERT_EQ(all.size(), 3U);
+  const auto at = all[0].text.find("\"formatVersion\": 2");
+  ASSERT_NE(at, std::string::npos) << all[0].text;
+  all[0].text[at + 17] = '1';
+  SnapshotDigest digest;
+  digest.add(all[0].text);
+  digest.add(all[1].text);
+  all[2].text = fmt::format(R"({{"objects":1,"files":0,"sha256":"{}"}})", digest.hex());
+  rewrite(all);
+  EXPECT_EQ(problem(), "");
+  all[1].text = "{\"a\":2}\n";
+  rewrite(all);
+  EXPECT_THAT(problem(), HasSubstr("do not match their checksum"));
 }
 
 TEST_F(SnapshotTest, PathsThatLeadOutAreRefused) {

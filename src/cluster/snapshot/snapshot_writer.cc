@@ -64,6 +64,9 @@ class SnapshotWriter::Archive {
   }
 
   Result<> begin(archive_entry* entry) {
+    const char* name = archive_entry_pathname(entry);
+    const char* link = archive_entry_symlink(entry);
+    if (name != std::string_view(kSnapshotHeader)) digest_.addEntry(name, link ? link : "");
     // libarchive warns of names that are not ASCII, and stores their bytes.
     return archive_write_header(archive_.get(), entry) >= ARCHIVE_WARN ? Result<>() : wrong();
   }

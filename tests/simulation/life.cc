@@ -122,8 +122,12 @@ void Life::createPod() {
   api::Pod& object = pod.object();
   object.metadata.uid.clear();
   object.metadata.resourceVersion.clear();
-  for (auto& container : object.spec.containers)
+  for (auto& container : object.spec.containers) {
     if (container.image.empty()) container.image = "img:2";
+    // Recordings leave it out, and their replays must be the same.
+    container.env = {{"SECRET", fmt::format("of {}", object.metadata.name), {}}};
+    container.args = {container.env.front().value};
+  }
   if (random_.chance(0.5))
     object.spec.priorityClassName = generate_.pick({"low", "high", "higher", "polite"});
   if (random_.chance(0.1)) pod.gate("example.com/wait");

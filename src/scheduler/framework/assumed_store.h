@@ -32,8 +32,14 @@ class AssumedStore {
     const auto it = assumed_.find(key);
     return it == assumed_.end() ? current : it->second;
   }
-  // The object must have the resourceVersion of the object that it replaces.
-  void assume(Object object) { assumed_[api::keyOf(object->metadata)] = std::move(object); }
+  // The object must have the resourceVersion of the object that it replaces. Without an effect if
+  // the API has another version already: a dry run puts back what was assumed long ago.
+  void assume(Object object) {
+    const api::ObjectKey key = api::keyOf(object->metadata);
+    const Object current = seen.get(key);
+    if (!current || current->metadata.resourceVersion != object->metadata.resourceVersion) return;
+    assumed_[key] = std::move(object);
+  }
   void restore(const api::ObjectKey& key) { assumed_.erase(key); }
   template <class F>
   void forEach(F&& fn) const {

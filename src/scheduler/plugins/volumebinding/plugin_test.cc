@@ -126,6 +126,25 @@ TEST_F(BindingTest, the_smallest_volume_that_is_large_enough_is_promised_when_a_
   EXPECT_FALSE(stores.assumed<api::PersistentVolume>().get({"", "right"})->spec.claimRef);
 }
 
+TEST_F(BindingTest, what_a_dry_run_puts_back_does_not_hide_a_newer_object) {
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").size("2Gi").build());
+  stores.of<api::PersistentVolume>().set(aVolume("v").size("3Gi").where("zone", "a").build());
+  CycleState state;
+  const PodPtr pod = world.pod(aPod("p").claim("c"));
+  ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
+  auto newer = std::make_shared<api::PersistentVolume>(
+      *stores.assumed<api::PersistentVolume>().get({"", "v"}));
+  newer->metadata.resourceVersion = "12345";
+  stores.of<api::PersistentVolume>().set(newer);
+  {
+    Cluster::Transaction whatIf(world.cluster());
+    const auto removed = world.cluster().removePod(pod->uid());
+    ASSERT_TRUE(world.cluster().assume(pod, *world.cluster().findNode("n1"), removed->grants));
+    EXPECT_EQ(stores.assumed<api::PersistentVolume>().get({"", "v"}), newer) << "put back";
+  }
+  EXPECT_EQ(stores.assumed<api::PersistentVolume>().get({"", "v"}), newer) << "rolled back";
+}
+
 TEST_F(BindingTest, a_volume_that_two_pods_were_promised_stays_promised_until_both_are_gone) {
   stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
   stores.of<api::PersistentVolume>().set(aVolume("v").build());

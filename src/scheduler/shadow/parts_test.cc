@@ -210,7 +210,7 @@ TEST(RecentChanges, is_bounded) {
   EXPECT_LE(c.states.size(), 2 * RecentChanges::kMostSteps + 1);
 }
 
-TEST(ShadowConfiguration, takes_the_incumbents_profile_or_the_first_under_its_name) {
+TEST(ShadowConfiguration, keeps_the_incumbents_profiles_or_the_first_under_its_name) {
   SchedulerConfiguration given = defaultConfiguration();
   given.profiles.front().schedulerName = "first";
   given.profiles.push_back(given.profiles.front());
@@ -220,9 +220,10 @@ TEST(ShadowConfiguration, takes_the_incumbents_profile_or_the_first_under_its_na
   given.percentageOfNodesToScore = 10;
   given.leaderElection.leaderElect = true;
   const auto own = shadowConfiguration(given, "volcano");
-  ASSERT_EQ(own.profiles.size(), 1u);
-  EXPECT_EQ(own.profiles[0].path, "profiles[1]");
-  EXPECT_EQ(own.profiles[0].percentageOfNodesToScore, std::nullopt) << "all nodes are scored";
+  ASSERT_EQ(own.profiles.size(), 2u);
+  EXPECT_EQ(own.profiles[0].schedulerName, "first");
+  EXPECT_EQ(own.profiles[1].schedulerName, "volcano");
+  EXPECT_EQ(own.profiles[1].percentageOfNodesToScore, std::nullopt) << "all nodes are scored";
   EXPECT_EQ(own.percentageOfNodesToScore, 0);
   EXPECT_FALSE(own.leaderElection.leaderElect);
   const auto first = shadowConfiguration(given, "other");

@@ -47,12 +47,14 @@ SchedulerConfiguration shadowConfiguration(SchedulerConfiguration configuration,
                                            const std::string& incumbent) {
   auto& profiles = configuration.profiles;
   auto own = std::ranges::find(profiles, incumbent, &ProfileConfig::schedulerName);
-  if (own == profiles.end()) own = profiles.begin();
-  ProfileConfig profile = std::move(*own);
-  profile.schedulerName = incumbent;
-  profile.percentageOfNodesToScore.reset();
-  profiles.clear();
-  profiles.push_back(std::move(profile));
+  if (own == profiles.end()) {
+    // Somebody else's configuration: pods of its other names are not the incumbent's.
+    profiles.resize(1);
+    own = profiles.begin();
+    log::info("no profile is called {}: its pods are decided by the first one, {}", incumbent,
+              std::exchange(own->schedulerName, incumbent));
+  }
+  own->percentageOfNodesToScore.reset();
   configuration.percentageOfNodesToScore = 0;
   configuration.leaderElection.leaderElect = false;
   return configuration;
@@ -89,8 +91,8 @@ void Shadow::podChanging(const PodObject& before, const PodObject& after) {
   if (!before) return appeared(after);
   if (!after->spec.nodeName.empty()) {
     if (before->spec.nodeName.empty()) bound(before, after);
-  } else if (started_ && after->spec.schedulerName == options_.incumbent) {
-    waited(before, after);
+  } else if (started_) {
+    if (after->spec.schedulerName == options_.incumbent) waited(before, after);
     if (before->status.nominatedNodeName != after->status.nominatedNodeName)
       if (const PodPtr pod = pendingPod(before->metadata.uid))
         changes_.nominated(pod, executor_.steadyNow());

@@ -43,8 +43,9 @@ struct ShadowOptions {
   Duration moment = std::chrono::seconds(1);
 };
 
-// The configuration of a shadow: the profile of the incumbent's name, else the first one under this
-// name. All nodes are scored, and no lease is taken.
+// The configuration of a shadow. If a profile has the incumbent's name, its other profiles are the
+// incumbent's too and stay, because their pods' nominations count; else only the first profile
+// stays, under this name. All nodes are scored, and no lease is taken.
 SchedulerConfiguration shadowConfiguration(SchedulerConfiguration configuration,
                                            const std::string& incumbent);
 

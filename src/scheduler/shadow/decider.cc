@@ -69,13 +69,15 @@ std::vector<PodPtr> Decider::membersOf(const PodPtr& pod) const {
   return members;
 }
 
-Choice Decider::decideWithGroup(const PodPtr& pod, NodeId favored) {
+Choice Decider::decideWithGroup(const PodPtr& pod, NodeId favored,
+                                const std::function<bool()>& outOfTime) {
   if (std::string why = waitReason(scheduler_, *pod); !why.empty())
     return {.kind = Choice::Kind::Wait, .message = std::move(why)};
   Cluster::Transaction attempt(cluster());
   Cluster::PodsOnNodes placed;
   Choice own;
   for (const PodPtr& member : membersOf(pod)) {
+    if (outOfTime()) return {.kind = Choice::Kind::Fail, .message = "its group takes too long"};
     CycleState state;
     SearchResult found = search_.find(state, member, {.favored = favored});
     if (!found.status.ok()) {

@@ -9,6 +9,8 @@
 //
 // Cost: one search, and one dry run for each candidate node if the pod must preempt.
 
+#include <functional>
+
 #include "scheduler/core/scheduler.h"
 #include "scheduler/shadow/choice.h"
 
@@ -45,8 +47,10 @@ class Decider {
 
   // The pod must not be on a node. favored: the node that is taken among equal ones.
   Choice decide(const PodPtr& pod, NodeId favored = kNoNode);
-  // The same for a pod that waits with its group.
-  Choice decideWithGroup(const PodPtr& pod, NodeId favored = kNoNode);
+  // The same for a pod that waits with its group. Groups may be large: before each member
+  // outOfTime is asked, and if it returns true, the choice is Fail.
+  Choice decideWithGroup(const PodPtr& pod, NodeId favored,
+                         const std::function<bool()>& outOfTime);
   NodeJudgement judge(const PodPtr& pod, NodeId incumbent, NodeId shadow);
 
  private:

@@ -176,7 +176,7 @@ NodeId Shadow::nodeOf(const Choice& choice) {
 
 Choice Shadow::decide(const Question& question, bool favor) {
   const NodeId favored = favor ? nodeOf(question.incumbent) : kNoNode;
-  return question.group ? decider_.decideWithGroup(question.pod, favored)
+  return question.group ? decider_.decideWithGroup(question.pod, favored, [this] { return outOfTime(); })
                         : decider_.decide(question.pod, favored);
 }
 
@@ -188,36 +188,44 @@ bool Shadow::same(const Question& question, const Choice& ours) {
 }
 
 bool Shadow::agreesNearby(const Question& question, SteadyTime since) {
-  return changes_.anyState({question.pod->uid(), question.place, since},
-                           [&] { return agreesNow(question); });
+  bool agrees = false;
+  const auto ends = [&] {
+    if (outOfTime()) return true;
+    agrees = agreesNow(question);
+    return agrees;
+  };
+  (void)changes_.anyState({question.pod->uid(), question.place, since}, ends);
+  return agrees;
 }
 
-// Without a difference the result agrees.
-Match Shadow::compareNow(const Question& question, Choice& ours) {
+// Without a difference the result agrees. nullopt: the time was over before it was known.
+std::optional<Match> Shadow::compareNow(const Question& question, Choice& ours) {
   const SteadyTime since = executor_.steadyNow();
   ours = decide(question, false);
   metrics_.shadowTook(executor_.steadyNow() - since);
   if (same(question, ours)) return agreementOf(question.incumbent, false);
+  if (outOfTime()) return std::nullopt;
   const Choice favoring = decide(question, true);
   if (same(question, favoring)) return agreementOf(question.incumbent, true);
   ours = favoring;
   if (options_.moment > Duration::zero() && agreesNearby(question, since - options_.moment))
     return Match::NearbyState;
+  if (outOfTime()) return std::nullopt;
   return differenceOf(question.incumbent, ours, true);
 }
 
 void Shadow::compare(Question question) {
   if (open_.size() >= kMostOpen) settle();
   const SteadyTime now = executor_.steadyNow();
-  if (!budget_.mayWork(now)) {
-    metrics_.skipped(Skip::Behind);
-    return tellIfBehind();
-  }
+  if (!budget_.mayWork(now)) return fellBehind();
   if (decider_.needsExtender(*question.pod)) return metrics_.skipped(Skip::Extender);
+  deadline_ = budget_.end();
   Choice ours;
-  const Match match = compareNow(question, ours);
-  if (agrees(match)) {
-    metrics_.compared(match);
+  const std::optional<Match> match = compareNow(question, ours);
+  if (!match) {
+    fellBehind();
+  } else if (agrees(*match)) {
+    metrics_.compared(*match);
   } else {
     open_.push_back(describe(std::move(question), std::move(ours)));
     if (open_.size() == 1) wakeAt(now + options_.moment);
@@ -249,37 +257,43 @@ void Shadow::wakeAt(SteadyTime when) {
   });
 }
 
-// Ends the oldest open difference, and all others whose moment has passed. Without time to look for
-// a nearby state, a difference does not count: it may be none.
+// Ends the oldest open difference, and all others whose moment has passed.
 void Shadow::settle() {
   const SteadyTime now = executor_.steadyNow();
-  do {
-    if (open_.empty()) return;
+  while (!open_.empty()) {
     Difference difference = std::move(open_.front());
     open_.pop_front();
-    const Question& question = difference.question;
-    const SteadyTime begun = executor_.steadyNow();
-    if (options_.moment > Duration::zero() && !budget_.mayWork(begun)) {
-      metrics_.skipped(Skip::Behind);
-      tellIfBehind();
-      continue;
-    }
-    bool nearby = false;
-    if (options_.moment > Duration::zero()) {
-      Cluster::Transaction without(decider_.cluster());
-      decider_.cluster().removePod(question.pod->uid());
-      nearby = agreesNow(question) || agreesNearby(question, difference.since - options_.moment);
-    }
-    budget_.spend(executor_.steadyNow() - begun);
-    if (nearby) {
-      metrics_.compared(Match::NearbyState);
+    const std::optional<Match> match = settled(difference);
+    if (!match) {
+      fellBehind();
+    } else if (agrees(*match)) {
+      metrics_.compared(*match);
     } else {
       record(std::move(difference));
     }
-  } while (!open_.empty() && open_.front().since + options_.moment <= now);
+    if (!open_.empty() && open_.front().since + options_.moment > now) return;
+  }
 }
 
-void Shadow::tellIfBehind() {
+// nullopt: without time to look for a nearby state, a difference does not count, it may be none.
+std::optional<Match> Shadow::settled(const Difference& difference) {
+  if (options_.moment == Duration::zero()) return difference.match;
+  const Question& question = difference.question;
+  const SteadyTime begun = executor_.steadyNow();
+  if (!budget_.mayWork(begun)) return std::nullopt;
+  deadline_ = budget_.end();
+  Cluster::Transaction without(decider_.cluster());
+  decider_.cluster().removePod(question.pod->uid());
+  const bool nearby =
+      agreesNow(question) || agreesNearby(question, difference.since - options_.moment);
+  budget_.spend(executor_.steadyNow() - begun);
+  if (nearby) return Match::NearbyState;
+  if (outOfTime()) return std::nullopt;
+  return difference.match;
+}
+
+void Shadow::fellBehind() {
+  metrics_.skipped(Skip::Behind);
   const SteadyTime now = executor_.steadyNow();
   if (now < tellAgain_) return;
   tellAgain_ = now + kTellEvery;

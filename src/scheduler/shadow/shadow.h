@@ -19,7 +19,8 @@
 // would have allowed otherwise (volumes and resource claims restrict the shadow to that node).
 //
 // Memory: a number for each waiting pod, the last differences, and the changes of a moment. Time:
-// at most `share` percent; what does not fit is skipped, counted and logged.
+// at most `share` percent of a second for a comparison with all its decisions, and of all time;
+// what does not fit is skipped, counted and logged.
 //
 // On the scheduler's thread.
 
@@ -97,17 +98,20 @@ class Shadow {
   Question questionFor(const PodObject& pod, Choice incumbent);
 
   void compare(Question question);
-  Match compareNow(const Question& question, Choice& ours);
+  std::optional<Match> compareNow(const Question& question, Choice& ours);
   Choice decide(const Question& question, bool favor);
   bool same(const Question& question, const Choice& ours);
   bool agreesNow(const Question& question) { return same(question, decide(question, true)); }
   bool agreesNearby(const Question& question, SteadyTime since);
+  // The comparison that runs has used up the budget.
+  bool outOfTime() const { return executor_.steadyNow() >= deadline_; }
   Difference describe(Question question, Choice ours);
   NodeId nodeOf(const Choice& choice);
   void settle();
+  std::optional<Match> settled(const Difference& difference);
   void wakeAt(SteadyTime when);
   void record(Difference difference);
-  void tellIfBehind();
+  void fellBehind();
   json::value gains() const;
 
   const ShadowOptions options_;
@@ -117,6 +121,7 @@ class Shadow {
   Decider decider_;
   ShadowMetrics metrics_;
   WorkBudget budget_;
+  SteadyTime deadline_{};
   RecentChanges changes_;
   std::unordered_map<std::string, Seen> seen_;  // waiting pods of any scheduler, by uid
   std::uint64_t pods_ = 0;

@@ -20,6 +20,8 @@ class WorkBudget {
     since_ = now;
     return left_ > Duration::zero();
   }
+  // When work that begins now, after mayWork(now), has used up what is left.
+  SteadyTime end() const { return since_ + left_; }
   void spend(Duration took) { left_ -= took; }
 
  private:

@@ -187,6 +187,8 @@ def takes_over_and_back(home):
         made = home.kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", name="s", stdin=json.dumps(item))
         return json.loads(made)["spec"]["schedulerName"]
     check(scheduler_of_new_pod() == INCUMBENT, "a pod is taken over without a ConfigMap")
+    home.kubectl("create", "configmap", "koord-take-over", "-n", "koordinator-system", "--from-literal=selector=((", name="s",
+                 fails=True)
     rules = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"namespaces": "shop"},
              "metadata": {"name": "koord-take-over", "namespace": "koordinator-system"}}
     create(home, [rules])

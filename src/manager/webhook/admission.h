@@ -25,6 +25,13 @@ inline Verdict refuse(int code, std::string message) {
   return {false, code, std::move(message), {}};
 }
 
+// True if an object of this resource of the core group is created or changed.
+inline bool writesCore(const api::AdmissionRequest& request, std::string_view resource) {
+  return request.resource.group.empty() && request.resource.resource == resource &&
+         request.subResource.empty() &&
+         (request.operation == "CREATE" || request.operation == "UPDATE");
+}
+
 using AdmissionHandler = std::function<Task<Verdict>(api::AdmissionRequest)>;
 
 // Reads the body of a request; the error is the answer's message.

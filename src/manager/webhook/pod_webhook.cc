@@ -100,8 +100,8 @@ Task<Verdict> PodWebhook::mutate(api::AdmissionRequest request) {
     profiles = co_await task;
   }
   if (profiles && takeOver_) {
-    auto task =
-        takeOver_->apply(&profiles_, std::string(textAt(pod, "metadata", "namespace")), &pod);
+    auto task = takeOver_->apply(&profiles_, std::string(textAt(pod, "metadata", "namespace")),
+                                 request.dryRun, &pod);
     co_await task;
   }
   co_return finishMutation(request, std::move(pod), began, profiles);

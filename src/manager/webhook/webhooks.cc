@@ -65,6 +65,8 @@ Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random 
                       options.gates.enabled("BindingAdmissionWebhook")) {
   const FeatureGates& gates = options.gates;
   handle(gates, "PodMutatingWebhook", "/mutate-pod", podWebhook_, &PodWebhook::mutate);
+  // Its rules take effect by the webhook for new pods, so they share a gate.
+  handle(gates, "PodMutatingWebhook", "/validate-take-over", takeOver_, &TakeOver::validate);
   handle(gates, "PodValidatingWebhook", "/validate-pod", podWebhook_, &PodWebhook::validate);
   // As in upstream: the path exists with the pods' gate, and its own gate decides its answer.
   handle(gates, "PodValidatingWebhook", "/validate-pod-binding", bindingWebhook_,

@@ -7,16 +7,6 @@
 
 namespace koord::manager {
 
-namespace {
-
-bool isAbout(const api::AdmissionRequest& request, std::string_view resource) {
-  return request.resource.group.empty() && request.resource.resource == resource &&
-         request.subResource.empty() &&
-         (request.operation == "CREATE" || request.operation == "UPDATE");
-}
-
-}  // namespace
-
 Task<Result<>> ConfigWebhook::checkConfigMap(const api::AdmissionRequest& request) {
   const auto config = api::decode<api::ConfigMap>(request.object);
   if (!config) co_return fail(config.error());
@@ -45,7 +35,7 @@ Task<Result<>> ConfigWebhook::checkConfigMap(const api::AdmissionRequest& reques
 }
 
 Task<Verdict> ConfigWebhook::validateConfig(api::AdmissionRequest request) {
-  if (!isAbout(request, "configmaps")) co_return allow();
+  if (!writesCore(request, "configmaps")) co_return allow();
   const SteadyTime began = executor_.steadyNow();
   auto checking = checkConfigMap(request);
   const Result<> checked = co_await checking;
@@ -75,7 +65,7 @@ Task<Result<>> ConfigWebhook::checkNodeLabels(const api::AdmissionRequest& reque
 }
 
 Task<Verdict> ConfigWebhook::validateNode(api::AdmissionRequest request) {
-  if (!isAbout(request, "nodes")) co_return allow();
+  if (!writesCore(request, "nodes")) co_return allow();
   const SteadyTime began = executor_.steadyNow();
   auto checking = checkNodeLabels(request);
   const Result<> checked = co_await checking;

@@ -3,7 +3,8 @@
 // TakeOver: moves pods from one scheduler to another, namespace by namespace, when they are
 // created (docs/operate/take-over.md). The rules are in the ConfigMap koord-take-over, which every
 // replica watches: a change applies to the next pod. Without it, or when it is deleted, no pod is
-// taken over. An invalid one leaves the last rules in force, and the log says why.
+// taken over. The API server refuses an invalid one while it can ask a replica (validate); an
+// invalid one that is stored leaves the last rules in force, and the log says why.
 //
 // Pods that exist are never changed: the API server does not allow it, and a pod that waits would
 // be decided by two schedulers.
@@ -12,6 +13,7 @@
 
 #include "kube/informer.h"
 #include "manager/common/metrics.h"
+#include "manager/webhook/admission.h"
 #include "manager/webhook/profile_cache.h"
 #include "manager/webhook/takeover/take_over_rules.h"
 
@@ -30,14 +32,19 @@ class TakeOver {
   bool synced() const { return configs_.synced(); }
   const TakeOverRules& rules() const { return rules_; }
 
+  // Refuses the ConfigMap if its rules are invalid. Other objects are allowed.
+  Task<Verdict> validate(api::AdmissionRequest request);
+
   // Sets the scheduler of a pod that is about to be created in this namespace. The pod stays as it
-  // is if the namespace's labels matter and cannot be read.
-  Task<void> apply(ProfileCache* namespaces, std::string namespace_, json::value* pod);
+  // is if the namespace's labels matter and cannot be read. Dry runs are not counted.
+  Task<void> apply(ProfileCache* namespaces, std::string namespace_, bool dryRun, json::value* pod);
 
  private:
   void read(const api::ConfigMap& config);
+  Result<> check(const api::AdmissionRequest& request) const;
 
   Metrics& metrics_;
+  Executor& executor_;
   const Options options_;
   TakeOverRules rules_;
   kube::Informer<api::ConfigMap> configs_;

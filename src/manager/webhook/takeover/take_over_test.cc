@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing::Not;
 
 api::ConfigMap takeOverConfig(api::StringMap data) {
   api::ConfigMap config;
@@ -134,9 +135,22 @@ struct TakingOver {
   static Task<void> keepTo(Task<Verdict> task, std::optional<Verdict>* into) {
     *into = co_await task;
   }
-  // The patch of a new pod in the namespace shop.
-  std::string patch() {
+  // The answer to a ConfigMap with these rules.
+  Verdict validated(const std::string& data, const std::string& name = "koord-take-over") {
     api::AdmissionRequest request;
+    request.operation = "UPDATE";
+    request.resource = {"", "v1", "configmaps"};
+    request.namespace_ = "koordinator-system";
+    request.object =
+        parseJson(R"({"metadata": {"name": ")" + name + R"("}, "data": )" + data + "}").value();
+    std::optional<Verdict> verdict;
+    tasks.spawn(keepTo(takeOver.validate(std::move(request)), &verdict));
+    return *verdict;
+  }
+  // The patch of a new pod in the namespace shop.
+  std::string patch(bool dryRun = false) {
+    api::AdmissionRequest request;
+    request.dryRun = dryRun;
     request.operation = "CREATE";
     request.resource = {"", "v1", "pods"};
     request.namespace_ = "shop";
@@ -175,6 +189,26 @@ TEST(TakeOver, keeps_the_last_valid_rules_when_the_configmap_is_invalid) {
   t.configure(R"({"namespaces": "shop", "selector": "(("})");
   EXPECT_THAT(t.patch(), HasSubstr("koord-scheduler"));
   EXPECT_THAT(t.metrics.internalText(), HasSubstr("koord_manager_take_over_config_valid 0"));
+  t.cluster.remove(api::ConfigMap::kType, "koord-take-over", "koordinator-system");
+  t.loop.advance(10ms);
+  EXPECT_THAT(t.metrics.internalText(), HasSubstr("koord_manager_take_over_config_valid 1"))
+      << "there is no invalid ConfigMap any more";
+}
+
+TEST(TakeOver, refuses_an_invalid_configmap_before_it_is_stored) {
+  TakingOver t;
+  EXPECT_TRUE(t.validated(R"({"namespaces": "shop"})").allowed);
+  const Verdict refused = t.validated(R"({"namespaces": "shop", "selector": "(("})");
+  EXPECT_FALSE(refused.allowed);
+  EXPECT_THAT(refused.message, HasSubstr("data[selector]"));
+  EXPECT_TRUE(t.validated(R"({"selector": "(("})", "other").allowed);
+}
+
+TEST(TakeOver, does_not_count_dry_runs) {
+  TakingOver t;
+  t.configure(R"({"namespaces": "shop"})");
+  EXPECT_THAT(t.patch(true), HasSubstr("koord-scheduler"));
+  EXPECT_THAT(t.metrics.internalText(), Not(HasSubstr("koord_manager_taken_over_pods_total{")));
 }
 
 }  // namespace

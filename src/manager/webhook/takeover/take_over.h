@@ -3,8 +3,8 @@
 // TakeOver: moves pods from one scheduler to another, namespace by namespace, when they are
 // created (docs/operate/take-over.md). The rules are in the ConfigMap koord-take-over, which every
 // replica watches: a change applies to the next pod. Without it, or when it is deleted, no pod is
-// taken over. The API server refuses an invalid one while it can ask a replica (validate); an
-// invalid one that is stored leaves the last rules in force, and the log says why.
+// taken over. The API server refuses an invalid ConfigMap while it can ask a replica (validate). If
+// it stored an invalid ConfigMap all the same, the last rules stay in force, and the log says why.
 //
 // Pods that exist are never changed: the API server does not allow it, and a pod that waits would
 // be decided by two schedulers.

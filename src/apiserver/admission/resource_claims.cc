@@ -11,6 +11,7 @@
 #include "apiserver/objects/resource_status.h"
 #include "apiserver/objects/resource_versions.h"
 #include "apiserver/objects/validate_resource.h"
+#include "kube/verb_name.h"
 
 namespace koord::apiserver {
 namespace {
@@ -121,7 +122,7 @@ Outcome<> admitAdminAccess(const json::value& object, const json::value* before,
 Outcome<> admitClaimStatus(const Call& call, const json::value& object, const json::value& before,
                            Authorizer& authorizer) {
   FieldErrors errors;
-  const std::string verb(verbName(call.request.verb));
+  const std::string verb(kube::verbName(call.request.verb));
   const auto& status = memberOf(object, "status");
   const auto& old = memberOf(before, "status");
   if (memberOf(status, "allocation") != memberOf(old, "allocation") ||

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "kube/verb_name.h"
 
 namespace koord::apiserver {
 namespace {
@@ -20,7 +21,7 @@ std::string verbText(const AuditEvent& event) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
     return out;
   }
-  return std::string(verbName(event.request->verb));
+  return std::string(kube::verbName(event.request->verb));
 }
 
 json::object userOf(const std::optional<User>& user) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kube/verb_name.h"
+
 namespace koord::apiserver {
 namespace {
 
@@ -22,32 +24,10 @@ std::string_view selectedValue(std::string_view selector, std::string_view field
 
 }  // namespace
 
-std::string_view verbName(kube::Verb verb) {
-  switch (verb) {
-    case kube::Verb::Get:
-      return "get";
-    case kube::Verb::List:
-      return "list";
-    case kube::Verb::Watch:
-      return "watch";
-    case kube::Verb::Create:
-      return "create";
-    case kube::Verb::Update:
-      return "update";
-    case kube::Verb::Patch:
-      return "patch";
-    case kube::Verb::Delete:
-      return "delete";
-    case kube::Verb::DeleteCollection:
-      return "deletecollection";
-  }
-  return "";
-}
-
 Attributes attributesOf(const Call& call, bool asBindings) {
   const auto& request = call.request;
   Attributes out{.user = call.user,
-                 .verb = verbName(request.verb),
+                 .verb = kube::verbName(request.verb),
                  .path = {},
                  .group = request.group,
                  .resource = request.resource,

@@ -31,8 +31,6 @@ struct Decision {
   std::string reason;  // why, if there is a reason
 };
 
-std::string_view verbName(kube::Verb verb);
-
 // The attributes of a resource request. `asBindings`: POST .../bindings, which is carried out as
 // pods/binding.
 Attributes attributesOf(const Call& call, bool asBindings = false);

@@ -3,26 +3,14 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "kube/verb_name.h"
 
 namespace koord::scheduler {
 
 namespace {
 
-std::string_view writingVerb(kube::Verb verb) {
-  switch (verb) {
-    case kube::Verb::Create:
-      return "create";
-    case kube::Verb::Update:
-      return "update";
-    case kube::Verb::Patch:
-      return "patch";
-    default:
-      return "delete";
-  }
-}
-
 std::string describeWrite(const kube::Request& request) {
-  std::string text = fmt::format("{} {}", writingVerb(request.verb), request.resource);
+  std::string text = fmt::format("{} {}", kube::verbName(request.verb), request.resource);
   if (!request.subresource.empty()) text += "/" + request.subresource;
   return text;
 }

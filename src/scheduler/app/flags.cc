@@ -109,6 +109,13 @@ void addShadow(flags::FlagSet& set, ShadowOptions& shadow) {
           return {};
         return fail(ErrorCode::Invalid, "must be between 0s and 1m");
       });
+  set.duration("shadow-lag", shadow.lag,
+               "How long after it happened a decision may arrive; later ones are skipped and "
+               "counted, because the state has changed; 0s = any time")
+      .check([&shadow]() -> Result<> {
+        if (shadow.lag >= Duration::zero()) return {};
+        return fail(ErrorCode::Invalid, "must not be negative");
+      });
   set.integer("shadow-share", shadow.share,
               "Most percent of the time that decisions of the shadow may take; others are skipped "
               "and counted")

@@ -30,7 +30,8 @@ Instance::Instance(std::unique_ptr<Scheduler> scheduler, std::unique_ptr<ReadOnl
                                                    surroundings.executor, *readOnly_)
                         : nullptr),
       api_(readOnly_ ? *readOnly_ : surroundings.api),
-      informers_(api_, surroundings.executor, *scheduler_, Random(settings.seed).fork()),
+      informers_(api_, surroundings.executor, *scheduler_, Random(settings.seed).fork(),
+                 shadow_ ? Shadow::kPodFields : PodFields{0}),
       waits_(settings.barrier.enabled && scheduler_->configuration().leaderElection.leaderElect),
       barrier_(api_, surroundings.executor, std::move(settings.barrier),
                scheduler_->configuration().leaderElection.resourceName,

@@ -45,10 +45,10 @@ std::unique_ptr<StoreFeed> nodeFeed(kube::Api& api, Executor& executor, Schedule
 }
 
 std::unique_ptr<Feed<api::Pod>> podFeed(kube::Api& api, Executor& executor, Scheduler& scheduler,
-                                        Random random) {
+                                        Random random, PodFields more) {
   const kube::WatchScope running{"", "", "status.phase!=Succeeded,status.phase!=Failed"};
   auto pods = std::make_unique<Feed<api::Pod>>(api, executor, running, random);
-  pods->informer.setTransform(podReader(scheduler));
+  pods->informer.setTransform(podReader(scheduler, more));
   pods->informer.addHandler(
       {[&scheduler](const auto& pod) {
          runGuarded(kScheduler, "a new pod", [&] { scheduler.podAdded(pod); });
@@ -64,8 +64,8 @@ std::unique_ptr<Feed<api::Pod>> podFeed(kube::Api& api, Executor& executor, Sche
 
 }  // namespace
 
-std::function<void(api::Pod&)> podReader(const Scheduler& scheduler) {
-  return [keep = scheduler.podFieldsKept(), transforms = scheduler.podTransforms(),
+std::function<void(api::Pod&)> podReader(const Scheduler& scheduler, PodFields more) {
+  return [keep = scheduler.podFieldsKept() | more, transforms = scheduler.podTransforms(),
           sharing = std::make_shared<api::PodSharing>()](api::Pod& pod) {
     transformPod(pod, transforms);
     slimPod(pod, keep);
@@ -73,10 +73,11 @@ std::function<void(api::Pod&)> podReader(const Scheduler& scheduler) {
   };
 }
 
-Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random) {
+Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random,
+                     PodFields more) {
   auto& [first, then] = stages_;
   first.push_back(nodeFeed(api, executor, scheduler, random.fork()));
-  auto pods = podFeed(api, executor, scheduler, random.fork());
+  auto pods = podFeed(api, executor, scheduler, random.fork(), more);
   pods_ = &pods->informer;
   then.push_back(std::move(pods));
   for (AnyStore* store : scheduler.stores().all()) {

@@ -16,12 +16,13 @@ class Informer;
 namespace koord::scheduler {
 
 // Returns the function that prepares pods before they are stored: it converts and drops fields
-// (slim_pod.h) and shares equal parts among pods.
-std::function<void(api::Pod&)> podReader(const Scheduler& scheduler);
+// (slim_pod.h) and shares equal parts among pods. more: fields to keep beside those of plugins.
+std::function<void(api::Pod&)> podReader(const Scheduler& scheduler, PodFields more = 0);
 
 class Informers {
  public:
-  Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random);
+  Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random,
+            PodFields more = 0);
 
   void start();
   bool synced() const;

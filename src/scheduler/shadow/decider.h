@@ -49,8 +49,7 @@ class Decider {
   Choice decide(const PodPtr& pod, NodeId favored = kNoNode);
   // The same for a pod that waits with its group. Groups may be large: before each member
   // outOfTime is asked, and if it returns true, the choice is Fail.
-  Choice decideWithGroup(const PodPtr& pod, NodeId favored,
-                         const std::function<bool()>& outOfTime);
+  Choice decideWithGroup(const PodPtr& pod, NodeId favored, const std::function<bool()>& outOfTime);
   NodeJudgement judge(const PodPtr& pod, NodeId incumbent, NodeId shadow);
 
  private:

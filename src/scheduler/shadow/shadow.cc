@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "model/well_known.h"
 #include "scheduler/engine/run_guarded.h"
 
@@ -27,6 +28,17 @@ const api::PodCondition* refusalOf(const api::Pod& pod) {
   return refused ? condition : nullptr;
 }
 
+// When the pod was created, bound or refused, if the change is that and says so.
+api::Time madeAt(const api::Pod* before, const api::Pod& after) {
+  if (!before) return after.metadata.creationTimestamp;
+  if (!before->spec.nodeName.empty()) return {};
+  const api::PodCondition* said = scheduledCondition(after);
+  if (!said) return {};
+  const api::PodCondition* had = scheduledCondition(*before);
+  if (had && had->lastTransitionTime == said->lastTransitionTime) return {};
+  return said->lastTransitionTime;
+}
+
 bool hasGrants(const api::Pod& pod) {
   return std::ranges::any_of(model::kGrantAnnotations, [&](std::string_view key) {
     return pod.metadata.annotations.contains(std::string(key));
@@ -48,7 +60,7 @@ SchedulerConfiguration shadowConfiguration(SchedulerConfiguration configuration,
   auto& profiles = configuration.profiles;
   auto own = std::ranges::find(profiles, incumbent, &ProfileConfig::schedulerName);
   if (own == profiles.end()) {
-    // Somebody else's configuration: pods of its other names are not the incumbent's.
+    // Not the incumbent's configuration: pods of its other names are not the incumbent's.
     profiles.resize(1);
     own = profiles.begin();
     log::info("no profile is called {}: its pods are decided by the first one, {}", incumbent,
@@ -88,15 +100,31 @@ void Shadow::start() {
 
 void Shadow::podChanging(const PodObject& before, const PodObject& after) {
   if (!after) return ended(before);
+  const bool late = started_ && noteLag(before, after);
   if (!before) return appeared(after);
   if (!after->spec.nodeName.empty()) {
-    if (before->spec.nodeName.empty()) bound(before, after);
+    if (before->spec.nodeName.empty()) bound(before, after, late);
   } else if (started_) {
-    if (after->spec.schedulerName == options_.incumbent) waited(before, after);
+    if (after->spec.schedulerName == options_.incumbent) waited(before, after, late);
     if (before->status.nominatedNodeName != after->status.nominatedNodeName)
       if (const PodPtr pod = pendingPod(before->metadata.uid))
         changes_.nominated(pod, executor_.steadyNow());
   }
+}
+
+bool Shadow::noteLag(const PodObject& before, const PodObject& after) {
+  Duration lag = lag_;
+  const api::Time made = madeAt(before.get(), *after);
+  // Users may write impossible times.
+  if (made) lag = std::max(Duration::zero(), executor_.wallNow() - std::max(*made, WallTime{}));
+  const bool late = options_.lag > Duration::zero() && lag > options_.lag;
+  const bool byServer = !before || !after->spec.nodeName.empty();
+  if (made && byServer) {
+    lag_ = lag;
+    metrics_.lags(lag);
+    if (late) lateAt_ = executor_.steadyNow();
+  }
+  return late;
 }
 
 void Shadow::appeared(const PodObject& pod) {
@@ -122,20 +150,24 @@ void Shadow::ended(const PodObject& pod) {
     changes_.nominated(waiting, executor_.steadyNow());
 }
 
-void Shadow::bound(const PodObject& before, const PodObject& after) {
+void Shadow::bound(const PodObject& before, const PodObject& after, bool late) {
   const std::string& uid = after->metadata.uid;
   const SteadyTime now = executor_.steadyNow();
   Question question = questionFor(before, {Choice::Kind::Place, after->spec.nodeName, {}, {}});
   if (started_ && after->spec.schedulerName == options_.incumbent) {
     const auto seen = seen_.find(uid);
     if (seen != seen_.end() && seen->second.created) metrics_.incumbentTook(now - seen->second.at);
-    compare(question);
+    if (late) {
+      fellBehind(Skip::Late);
+    } else {
+      compare(question);
+    }
   }
   changes_.bound(question.pod, question.place, now);
   seen_.erase(uid);
 }
 
-void Shadow::waited(const PodObject& before, const PodObject& after) {
+void Shadow::waited(const PodObject& before, const PodObject& after, bool late) {
   const api::PodCondition* said = refusalOf(*after);
   if (!said) return;
   const api::PodCondition* had = refusalOf(*before);
@@ -146,6 +178,7 @@ void Shadow::waited(const PodObject& before, const PodObject& after) {
   if (sameMessage && (sameNode || nominated.empty())) return;
   // It keeps its node while its victims terminate: that was decided before.
   if (!nominated.empty() && sameNode) return metrics_.skipped(Skip::VictimsTerminate);
+  if (late) return fellBehind(Skip::Late);
   Choice incumbent{.message = said->message};
   if (!nominated.empty()) incumbent = {Choice::Kind::Preempt, nominated, said->message, {}};
   compare(questionFor(before, std::move(incumbent)));
@@ -176,8 +209,9 @@ NodeId Shadow::nodeOf(const Choice& choice) {
 
 Choice Shadow::decide(const Question& question, bool favor) {
   const NodeId favored = favor ? nodeOf(question.incumbent) : kNoNode;
-  return question.group ? decider_.decideWithGroup(question.pod, favored, [this] { return outOfTime(); })
-                        : decider_.decide(question.pod, favored);
+  return question.group
+             ? decider_.decideWithGroup(question.pod, favored, [this] { return outOfTime(); })
+             : decider_.decide(question.pod, favored);
 }
 
 // A gang preempts for one of its members, and the others wait for it.
@@ -217,13 +251,13 @@ std::optional<Match> Shadow::compareNow(const Question& question, Choice& ours) 
 void Shadow::compare(Question question) {
   if (open_.size() >= kMostOpen) settle();
   const SteadyTime now = executor_.steadyNow();
-  if (!budget_.mayWork(now)) return fellBehind();
+  if (!budget_.mayWork(now)) return fellBehind(Skip::Behind);
   if (decider_.needsExtender(*question.pod)) return metrics_.skipped(Skip::Extender);
   deadline_ = budget_.end();
   Choice ours;
   const std::optional<Match> match = compareNow(question, ours);
   if (!match) {
-    fellBehind();
+    fellBehind(Skip::Behind);
   } else if (agrees(*match)) {
     metrics_.compared(*match);
   } else {
@@ -263,20 +297,22 @@ void Shadow::settle() {
   while (!open_.empty()) {
     Difference difference = std::move(open_.front());
     open_.pop_front();
-    const std::optional<Match> match = settled(difference);
-    if (!match) {
-      fellBehind();
-    } else if (agrees(*match)) {
-      metrics_.compared(*match);
-    } else {
-      record(std::move(difference));
-    }
+    finish(std::move(difference));
     if (!open_.empty() && open_.front().since + options_.moment > now) return;
   }
 }
 
+// A difference of a list that follows an outage may be checked before the older changes in it come.
+void Shadow::finish(Difference difference) {
+  if (lateAt_ >= difference.since) return fellBehind(Skip::Late);
+  const std::optional<Match> match = checkAgain(difference);
+  if (!match) return fellBehind(Skip::Behind);
+  if (agrees(*match)) return metrics_.compared(*match);
+  record(std::move(difference));
+}
+
 // nullopt: without time to look for a nearby state, a difference does not count, it may be none.
-std::optional<Match> Shadow::settled(const Difference& difference) {
+std::optional<Match> Shadow::checkAgain(const Difference& difference) {
   if (options_.moment == Duration::zero()) return difference.match;
   const Question& question = difference.question;
   const SteadyTime begun = executor_.steadyNow();
@@ -292,16 +328,17 @@ std::optional<Match> Shadow::settled(const Difference& difference) {
   return difference.match;
 }
 
-void Shadow::fellBehind() {
-  metrics_.skipped(Skip::Behind);
+void Shadow::fellBehind(Skip why) {
+  metrics_.skipped(why);
   const SteadyTime now = executor_.steadyNow();
   if (now < tellAgain_) return;
   tellAgain_ = now + kTellEvery;
-  const std::uint64_t all = metrics_.count(Skip::Behind);
   log::warn(
-      "shadow of {}: {} decisions were not compared since the last message, because "
-      "decisions took {}% of the time: raise --shadow-share, or give it a faster CPU",
-      options_.incumbent, all - std::exchange(toldBehind_, all), options_.share);
+      "shadow of {}: not compared so far: {} decisions because decisions took {}% of the time "
+      "(raise --shadow-share, or give it a faster CPU), {} because they arrived more than {} after "
+      "they happened (an outage, a slow watch, or clocks that differ: --shadow-lag)",
+      options_.incumbent, metrics_.count(Skip::Behind), options_.share, metrics_.count(Skip::Late),
+      formatDuration(options_.lag));
 }
 
 }  // namespace koord::scheduler

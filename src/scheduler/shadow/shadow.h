@@ -18,6 +18,11 @@
 // HTTP extenders answer (skipped), and what a claim that the incumbent has bound before the pod
 // would have allowed otherwise (volumes and resource claims restrict the shadow to that node).
 //
+// It sees what the API server tells, which may be late: while a watch lags, after an outage, and
+// where the incumbent writes later than it decides. States have changed then, so what arrives more
+// than `lag` after it happened is skipped, counted and logged. Creations and bindings, whose time
+// the API server writes, say how late the watch is.
+//
 // Memory: a number for each waiting pod, the last differences, and the changes of a moment. Time:
 // at most `share` percent of a second for a comparison with all its decisions, and of all time;
 // what does not fit is skipped, counted and logged.
@@ -42,6 +47,7 @@ struct ShadowOptions {
   std::size_t differences = 500;  // the last ones that are kept
   int share = 50;                 // most percent of the time for decisions
   Duration moment = std::chrono::seconds(1);
+  Duration lag = std::chrono::seconds(5);  // of what is compared, at most; 0 = any
 };
 
 // The configuration of a shadow. If a profile has the incumbent's name, its other profiles are the
@@ -52,6 +58,9 @@ SchedulerConfiguration shadowConfiguration(SchedulerConfiguration configuration,
 
 class Shadow {
  public:
+  // What informers keep of pods for it.
+  static constexpr PodFields kPodFields = field::kScheduledAt;
+
   // The scheduler has shadowConfiguration(). Arguments must outlive it.
   Shadow(ShadowOptions options, Scheduler& scheduler, Executor& executor, const ReadOnlyApi& api);
   ~Shadow();
@@ -92,8 +101,10 @@ class Shadow {
   void podChanging(const PodObject& before, const PodObject& after);
   void appeared(const PodObject& pod);
   void ended(const PodObject& pod);
-  void bound(const PodObject& before, const PodObject& after);
-  void waited(const PodObject& before, const PodObject& after);
+  void bound(const PodObject& before, const PodObject& after, bool late);
+  void waited(const PodObject& before, const PodObject& after, bool late);
+  // True if the change arrives too late to be compared.
+  bool noteLag(const PodObject& before, const PodObject& after);
   PodPtr pendingPod(const std::string& uid) const;
   Question questionFor(const PodObject& pod, Choice incumbent);
 
@@ -108,10 +119,11 @@ class Shadow {
   Difference describe(Question question, Choice ours);
   NodeId nodeOf(const Choice& choice);
   void settle();
-  std::optional<Match> settled(const Difference& difference);
+  void finish(Difference difference);
+  std::optional<Match> checkAgain(const Difference& difference);
   void wakeAt(SteadyTime when);
   void record(Difference difference);
-  void fellBehind();
+  void fellBehind(Skip why);
   json::value gains() const;
 
   const ShadowOptions options_;
@@ -136,7 +148,8 @@ class Shadow {
   } gains_;
   WallTime startedAt_{};
   bool started_ = false;
-  std::uint64_t toldBehind_ = 0;
+  Duration lag_{};                         // of the last creation or binding
+  SteadyTime lateAt_ = SteadyTime::min();  // the last time that it was above the limit
   SteadyTime tellAgain_{};
   TimerId timer_ = 0;
 };

@@ -39,6 +39,8 @@ std::string_view nameOf(Skip skip) {
   switch (skip) {
     case Skip::Behind:
       return "behind";
+    case Skip::Late:
+      return "late";
     case Skip::Extender:
       return "extender";
     case Skip::Unseen:
@@ -53,6 +55,11 @@ struct ShadowMetrics::Families {
   prometheus::Registry registry;
   std::map<Match, prometheus::Counter*> matches;
   std::map<Skip, prometheus::Counter*> skips;
+  prometheus::Gauge& lag =
+      net::gaugeFamily(registry, "koord_shadow_lag_seconds",
+                       "How long after it happened the last creation or binding of a pod arrived; "
+                       "at most a second too long, because its time has whole seconds")
+          .Add({});
   prometheus::Histogram& incumbent =
       net::histogramFamily(registry, "koord_shadow_incumbent_duration_seconds",
                            "From the creation of a pod until the incumbent bound it, as the shadow "
@@ -93,6 +100,10 @@ void ShadowMetrics::incumbentTook(Duration took) {
 
 void ShadowMetrics::shadowTook(Duration took) {
   families_->shadow.Observe(net::inSeconds(took));
+}
+
+void ShadowMetrics::lags(Duration lag) {
+  families_->lag.Set(net::inSeconds(lag));
 }
 
 std::uint64_t ShadowMetrics::count(Match match) const {

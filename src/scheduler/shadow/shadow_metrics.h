@@ -14,11 +14,12 @@ namespace koord::scheduler {
 // Why a decision of the incumbent was not compared.
 enum class Skip {
   Behind,           // the limit of time was reached (ShadowOptions::share)
+  Late,             // the shadow saw it too long after it happened (ShadowOptions::lag)
   Extender,         // an HTTP extender would have to be asked
   Unseen,           // the pod was bound before the shadow saw it wait
   VictimsTerminate  // the incumbent waits for the victims of its preemption
 };
-inline constexpr Skip kSkips[] = {Skip::Behind, Skip::Extender, Skip::Unseen,
+inline constexpr Skip kSkips[] = {Skip::Behind, Skip::Late, Skip::Extender, Skip::Unseen,
                                   Skip::VictimsTerminate};
 std::string_view nameOf(Skip skip);
 
@@ -32,6 +33,8 @@ class ShadowMetrics {
   // From the pod's creation, as the shadow saw it, until the incumbent's binding.
   void incumbentTook(Duration took);
   void shadowTook(Duration took);
+  // How late the last creation or binding of a pod arrived.
+  void lags(Duration lag);
 
   std::uint64_t count(Match match) const;
   std::uint64_t count(Skip skip) const;

@@ -44,6 +44,26 @@ SchedulerConfiguration configured(const std::string& yaml) {
   return *std::move(read);
 }
 
+// Its pods get only nodes that the expression matches. more: other members of the profile.
+SchedulerConfiguration onlyNodes(const std::string& expression, const std::string& more = "") {
+  return configured(fmt::format(R"(
+profiles:
+- pluginConfig:
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms:
+          - matchExpressions: [{{{}}}]
+  {}
+)",
+                                expression, more));
+}
+
+std::string onHost(const std::string& node) {
+  return fmt::format("key: kubernetes.io/hostname, operator: In, values: [{}]", node);
+}
+
 struct TwoSchedulers {
   VirtualLoop loop;
   apiserver::EmbeddedCluster cluster{loop};
@@ -256,16 +276,7 @@ profiles:
 
 TEST(WholeShadow, finds_a_node_where_the_incumbent_preempts_or_waits) {
   TwoSchedulers two;
-  two.incumbentConfiguration = configured(R"(
-profiles:
-- pluginConfig:
-  - name: NodeAffinity
-    args:
-      addedAffinity:
-        requiredDuringSchedulingIgnoredDuringExecution:
-          nodeSelectorTerms:
-          - matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [a]}]
-)");
+  two.incumbentConfiguration = onlyNodes(onHost("a"));
   two.addNode("a");
   two.addNode("b");
   two.start();
@@ -318,17 +329,8 @@ TEST(WholeShadow, follows_gangs_that_fit_wait_and_preempt) {
 
 TEST(WholeShadow, finds_nodes_for_a_gang_that_the_incumbent_lets_wait) {
   TwoWithGangs two;
-  two.incumbentConfiguration = configured(R"(
-profiles:
-- plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}
-  pluginConfig:
-  - name: NodeAffinity
-    args:
-      addedAffinity:
-        requiredDuringSchedulingIgnoredDuringExecution:
-          nodeSelectorTerms:
-          - matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n0]}]
-)");
+  two.incumbentConfiguration =
+      onlyNodes(onHost("n0"), "plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}");
   two.addNode("n0");
   two.addNode("n1");
   two.start();
@@ -362,16 +364,7 @@ TEST(WholeShadow, begins_where_the_cluster_is_after_a_restart) {
 TEST(WholeShadow, keeps_the_last_differences_only) {
   TwoSchedulers two;
   two.options.differences = 2;
-  two.shadowsConfiguration = configured(R"(
-profiles:
-- pluginConfig:
-  - name: NodeAffinity
-    args:
-      addedAffinity:
-        requiredDuringSchedulingIgnoredDuringExecution:
-          nodeSelectorTerms:
-          - matchExpressions: [{key: nowhere, operator: Exists}]
-)");
+  two.shadowsConfiguration = onlyNodes("key: nowhere, operator: Exists");
   two.addNode("a");
   two.start();
   for (int i = 0; i < 5; ++i) two.addPod(fmt::format("p{}", i), 100);

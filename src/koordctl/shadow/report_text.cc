@@ -13,15 +13,12 @@ namespace {
 
 double numberIn(const json::value& object, std::string_view key) {
   const json::value* found = find(object, key);
-  if (!found) return 0;
-  if (const auto* real = found->if_double()) return *real;
-  if (const auto* number = found->if_int64()) return static_cast<double>(*number);
-  const auto* large = found->if_uint64();
-  return large ? static_cast<double>(*large) : 0;
+  return found ? realNumber(*found).value_or(0) : 0;
 }
 
-long countIn(const json::value& object, std::string_view key) {
-  return static_cast<long>(numberIn(object, key));
+std::int64_t countIn(const json::value& object, std::string_view key) {
+  const json::value* found = find(object, key);
+  return found ? wholeNumber(*found).value_or(0) : 0;
 }
 
 std::string meaningOf(std::string_view result) {
@@ -51,23 +48,24 @@ std::string durationText(double seconds) {
 }
 
 std::string headText(const json::value& report) {
-  const long compared = countIn(report, "compared"), agreed = countIn(report, "agreed");
+  const std::int64_t compared = countIn(report, "compared"), agreed = countIn(report, "agreed");
   const std::string_view since = textAt(report, "since");
   std::string text =
       since.empty()
           ? fmt::format("shadow of {}, which reads the cluster\n", textAt(report, "incumbent"))
           : fmt::format("shadow of {} since {}\n", textAt(report, "incumbent"), since);
-  if (const json::value* skipped = find(report, "skipped"))
-    if (const long behind = countIn(*skipped, "behind"); behind > 0)
-      text +=
-          fmt::format("it fell behind: {} decisions are not compared (--shadow-share)\n", behind);
+  const json::value* skipped = find(report, "skipped");
+  if (const std::int64_t behind = skipped ? countIn(*skipped, "behind") : 0; behind > 0)
+    text += fmt::format("it fell behind: {} decisions are not compared (--shadow-share)\n", behind);
+  if (const std::int64_t late = skipped ? countIn(*skipped, "late") : 0; late > 0)
+    text += fmt::format("{} decisions arrived late and are not compared (--shadow-lag)\n", late);
   if (compared == 0) return text + "no decision has been compared yet\n";
   text +=
       fmt::format("agreement  {:.2f} % of {} decisions",
                   100.0 * static_cast<double>(agreed) / static_cast<double>(compared), compared);
-  if (const long nearby = countIn(report, "agreedOnNearbyState"); nearby > 0)
+  if (const std::int64_t nearby = countIn(report, "agreedOnNearbyState"); nearby > 0)
     text += fmt::format(", {} of them a moment earlier or later", nearby);
-  if (const long open = countIn(report, "open"); open > 0)
+  if (const std::int64_t open = countIn(report, "open"); open > 0)
     text += fmt::format("; {} more are checked again", open);
   return text + "\n";
 }
@@ -112,8 +110,8 @@ std::string latencyText(const json::value& report) {
 std::string gainsText(const json::value& report) {
   const json::value* gains = find(report, "gains");
   if (!gains) return "";
-  const long placements = countIn(*gains, "placements");
-  const long preemptions = countIn(*gains, "preemptionsAvoided");
+  const std::int64_t placements = countIn(*gains, "placements");
+  const std::int64_t preemptions = countIn(*gains, "preemptionsAvoided");
   if (placements == 0 && preemptions == 0) return "";
   std::string text = "\nwith the shadow's choices, each by itself:\n";
   if (placements > 0) {
@@ -124,9 +122,9 @@ std::string gainsText(const json::value& report) {
     text +=
         fmt::format("  free CPU      {:+.1f} cores in the largest free block, in {} placements\n",
                     numberIn(*gains, "largestFreeCpuCores"), placements);
-    if (const long gpus = countIn(*gains, "wholeFreeGpus"); gpus != 0)
+    if (const std::int64_t gpus = countIn(*gains, "wholeFreeGpus"); gpus != 0)
       text += fmt::format("  whole GPUs    {:+}\n", gpus);
-    if (const long gpus = countIn(*gains, "largestFreeGpus"); gpus != 0)
+    if (const std::int64_t gpus = countIn(*gains, "largestFreeGpus"); gpus != 0)
       text += fmt::format("  GPUs a node   {:+} in the largest free block\n", gpus);
   }
   if (preemptions > 0) text += fmt::format("  preemptions   {} avoided\n", preemptions);

@@ -51,15 +51,18 @@ TEST(ShadowText, shows_no_more_differences_than_asked) {
 
 TEST(ShadowText, says_that_the_shadow_fell_behind) {
   const json::value report =
-      parseJson(R"({"incumbent": "x", "compared": 1, "agreed": 1, "skipped": {"behind": 7}})")
+      parseJson(
+          R"({"incumbent": "x", "compared": 1, "agreed": 1, "skipped": {"behind": 7, "late": 3}})")
           .value();
   EXPECT_THAT(shadowText(report, 10), HasSubstr("it fell behind: 7 decisions are not compared"));
+  EXPECT_THAT(shadowText(report, 10), HasSubstr("3 decisions arrived late and are not compared"));
 }
 
 TEST(ShadowText, survives_reports_of_another_shape) {
   for (const char* odd :
        {"{}", "[]", "null", R"({"results": 7, "latency": [], "gains": "", "differences": {}})",
-        R"({"compared": "x", "differences": [1, null, {"scores": {"plugins": [0]}}]})"})
+        R"({"compared": "x", "differences": [1, null, {"scores": {"plugins": [0]}}]})",
+        R"({"compared": 1e300, "agreed": -1.5, "results": {"sameNode": 1e99}})"})
     EXPECT_THAT(shadowText(parseJson(odd).value(), 10), HasSubstr("shadow of")) << odd;
 }
 

@@ -82,7 +82,7 @@ int runShadow(const ShadowCommandOptions& options) {
   log::setup({.program = "koordctl"});
   const auto report = reportOf(options);
   if (!report) {
-    std::fprintf(stderr, "koordctl: %s\n", report.error().message.c_str());
+    std::fprintf(stderr, "koordctl: %s\n", printable(report.error().message).c_str());
     return 1;
   }
   const std::string text = options.output == "json" ? toPrettyJson(*report) + "\n"

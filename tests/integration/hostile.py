@@ -336,8 +336,8 @@ class Maker:
             "userInfo": {"username": "u"}, "object": spoil(rng, document), "oldObject": spoil(rng, document) if rng.random() < 0.5 else None}}
         if rng.random() < 0.4:
             review = spoil(rng, review, ())
-        path = rng.choice(["/mutate-pod", "/validate-pod", "/mutate-node-status", "/validate-node", "/validate-configmap", "/mutate-reservation",
-                           "/validate-reservation", "/mutate-scheduling-sigs-k8s-io-v1alpha1-elasticquota", "/convert",
+        path = rng.choice(["/mutate-pod", "/validate-pod", "/mutate-node-status", "/validate-node", "/validate-configmap", "/validate-take-over",
+                           "/mutate-reservation", "/validate-reservation", "/mutate-scheduling-sigs-k8s-io-v1alpha1-elasticquota", "/convert",
                            "/validate-scheduling-sigs-k8s-io-v1alpha1-elasticquota", "/validate-pods-binding", "/x"])
         return Sent("POST", path, {"Content-Type": "application/json"}, json.dumps(review), to="webhook")
 

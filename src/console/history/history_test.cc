@@ -101,6 +101,7 @@ TEST(SamplerTest, TheClusterIsTheSumOfItsRows) {
   metrics.put({"n1", "[1]", {.cpu = 4000, .memory = 50, .batchCpu = 1000}, {}});
   pods.put({"a/1", "[1]", {.cpu = 2000}, {}});
   pods.put({"a/2", "[1]", {.batchCpu = 1500}, {}});
+  pods.put({"a/5", "[1]", {.midCpu = 900}, {}});  // of reclaimed resources, as on the page
   pods.put({"a/3", "[1]", {.cpu = 700, .waits = true}, {}});
   pods.put({"a/4", "[1]", {}, {}});  // has ended
   const auto step = sampleOf({&pods, &nodes, &metrics, &quotas});
@@ -109,7 +110,7 @@ TEST(SamplerTest, TheClusterIsTheSumOfItsRows) {
   EXPECT_EQ(step.cluster[2], 4000.0);   // used
   EXPECT_EQ(step.cluster[3], 3000.0);   // reclaimed
   EXPECT_EQ(step.cluster[4], 1500.0);   // requested by batch
-  EXPECT_EQ(step.cluster[12], 2.0);     // pods
+  EXPECT_EQ(step.cluster[12], 3.0);     // pods
   EXPECT_EQ(step.cluster[13], 1.0);     // pending
   ASSERT_EQ(step.nodes.size(), 2u);
   EXPECT_EQ(step.nodes[0].second[0], 50.0);

@@ -119,16 +119,16 @@ Figures figuresOf(const api::Pod& pod, model::PriorityClass priorityClass) {
   figures.waits = pod.spec.nodeName.empty() && !api::isTerminal(pod);
   using enum model::PriorityClass;
   if (priorityClass == Mid) {
-    figures.cpu = model::amountOf(requests, model::kMidCpu).value();
-    figures.memory = mebibytes(model::amountOf(requests, model::kMidMemory));
+    figures.midCpu = model::amountOf(requests, model::kMidCpu).value();
+    figures.midMemory = mebibytes(model::amountOf(requests, model::kMidMemory));
   } else if (priorityClass == Batch || priorityClass == Free) {
     figures.batchCpu = model::amountOf(requests, model::kBatchCpu).value();
     figures.batchMemory = mebibytes(model::amountOf(requests, model::kBatchMemory));
   }
   // Pods of a class without its own resources, or that the webhook has not translated.
-  if (figures.cpu == 0 && figures.batchCpu == 0)
+  if (figures.midCpu == 0 && figures.batchCpu == 0)
     figures.cpu = model::amountOf(requests, model::kCpu).milliValue();
-  if (figures.memory == 0 && figures.batchMemory == 0)
+  if (figures.midMemory == 0 && figures.batchMemory == 0)
     figures.memory = mebibytes(model::amountOf(requests, model::kMemory));
   return figures;
 }
@@ -148,8 +148,8 @@ Row rowOf(const api::Pod& pod) {
   const Figures& figures = row.figures;
   const std::string* quota = api::findIn(meta.labels, model::kLabelQuotaName);
   // A pod that counts with native resources is shown as prod, no matter its class.
-  const bool native = figures.batchCpu == 0 && figures.batchMemory == 0 &&
-                      priorityClass != model::PriorityClass::Mid;
+  const bool native =
+      figures.batchCpu + figures.batchMemory + figures.midCpu + figures.midMemory == 0;
   const auto shown =
       native && figures.cpu + figures.memory > 0 ? model::PriorityClass::Prod : priorityClass;
   RowWriter out;
@@ -159,8 +159,8 @@ Row rowOf(const api::Pod& pod) {
   out.text(phaseOf(pod));
   out.text(model::textOf(model::qosWithDefault(pod)));
   out.text(withoutPrefix(model::textOf(shown)));
-  out.number(figures.cpu + figures.batchCpu);
-  out.number(figures.memory + figures.batchMemory);
+  out.number(figures.cpu + figures.batchCpu + figures.midCpu);
+  out.number(figures.memory + figures.batchMemory + figures.midMemory);
   out.number(figures.devices);
   out.time(meta.creationTimestamp);
   out.time(trueSince(pod, "PodScheduled"));

@@ -20,6 +20,8 @@ struct Figures {
   std::int64_t memory = 0;
   std::int64_t batchCpu = 0;
   std::int64_t batchMemory = 0;
+  std::int64_t midCpu = 0;
+  std::int64_t midMemory = 0;
   std::int64_t devices = 0;
   bool waits = false;  // a pod without a node that has not ended
   bool operator==(const Figures&) const = default;

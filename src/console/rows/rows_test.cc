@@ -64,6 +64,23 @@ TEST(RowsTest, ABatchPodCountsWithBatchResources) {
   EXPECT_EQ(columnsIn(row)[5], "batch");
 }
 
+TEST(RowsTest, AMidPodCountsWithMidResourcesAndWithoutThemWithNativeOnes) {
+  const auto rowWith = [](std::string_view requests) {
+    return rowIn<api::Pod>(R"({"metadata": {"name": "p", "namespace": "a"},
+      "spec": {"nodeName": "n1", "priority": 7500, "containers": [{"name": "c", "resources": {
+        "requests": )" + std::string(requests) +
+                           R"(}}]}, "status": {"phase": "Running"}})");
+  };
+  const Row mid =
+      rowWith(R"({"kubernetes.io/mid-cpu": "2000", "kubernetes.io/mid-memory": "1Gi"})");
+  EXPECT_EQ(mid.figures, (Figures{.midCpu = 2000, .midMemory = 1024}));
+  EXPECT_EQ(columnsIn(mid)[5], "mid");
+  EXPECT_EQ(columnsIn(mid)[6], 2000);
+  const Row native = rowWith(R"({"cpu": "2", "memory": "1Gi"})");
+  EXPECT_EQ(native.figures, (Figures{.cpu = 2000, .memory = 1024}));
+  EXPECT_EQ(columnsIn(native)[5], "prod");
+}
+
 TEST(RowsTest, APendingPodHasTheWordsOfTheScheduler) {
   const Row row = rowIn<api::Pod>(R"({
     "metadata": {"name": "p", "namespace": "a"},

@@ -50,8 +50,10 @@ const std::vector<std::string>& History::nodeColumns() {
 }
 
 void History::add(WallTime now, const Step& step) {
-  times_[next_ % kSamples] =
+  const std::int64_t time =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  if (next_ > 0 && time < times_[(next_ - 1) % kSamples]) first_ = next_;
+  times_[next_ % kSamples] = time;
   cluster_.add(next_, step.cluster);
   for (const auto& [name, sample] : step.nodes)
     nodes_.try_emplace(name, nodeColumns().size(), kSamples).first->second.add(next_, sample);
@@ -72,7 +74,7 @@ void History::dropOld() {
 template <class T>
 json::value History::read(const Series<T>& series, const std::vector<std::string>& columns,
                           std::int64_t seconds, std::size_t points) const {
-  const std::uint64_t oldest = next_ > kSamples ? next_ - kSamples : 0;
+  const std::uint64_t oldest = std::max(first_, next_ > kSamples ? next_ - kSamples : 0);
   const std::int64_t since = next_ == 0 ? 0 : times_[(next_ - 1) % kSamples] - seconds;
   std::uint64_t first = next_;
   while (first > oldest && times_[(first - 1) % kSamples] >= since) --first;

@@ -33,6 +33,7 @@ class History {
   static const std::vector<std::string>& quotaColumns();
   static const std::vector<std::string>& nodeColumns();
 
+  // What came before a clock went back is not returned: times on a chart rise.
   void add(WallTime now, const Step& step);
 
   // {"times": [...], "columns": {"cpuUsed": [...], ...}} of "cluster", "node/NAME" or
@@ -49,7 +50,8 @@ class History {
   void dropOld();
 
   std::vector<std::int64_t> times_ = std::vector<std::int64_t>(kSamples);  // seconds, by number
-  std::uint64_t next_ = 0;  // number of the next step
+  std::uint64_t next_ = 0;   // number of the next step
+  std::uint64_t first_ = 0;  // of the first since the clock last went back
   Series<float> cluster_{clusterColumns().size(), kSamples};
   std::unordered_map<std::string, Series<float>> quotas_;
   std::unordered_map<std::string, Series<Share>> nodes_;

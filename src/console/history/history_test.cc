@@ -64,6 +64,18 @@ TEST(HistoryTest, NodesHaveSharesAndGapsWhereNothingWasMeasured) {
   }
 }
 
+TEST(HistoryTest, WhatCameBeforeAClockWentBackIsNotReturned) {
+  History history;
+  for (int i = 0; i < 4; ++i) history.add(kHistoryStart + i * History::kPeriod, stepOf(1));
+  for (int i = 0; i < 3; ++i) history.add(kHistoryStart - 1h + i * History::kPeriod, stepOf(2));
+  const auto answer = history.query("cluster", 86'400, 100);
+  ASSERT_TRUE(answer);
+  const auto& times = find(*answer, "times")->get_array();
+  ASSERT_EQ(times.size(), 3u);
+  EXPECT_EQ(wholeNumber(times[2]).value_or(0) - wholeNumber(times[0]).value_or(0), 30);
+  EXPECT_EQ(realNumber(columnOf(*answer, "cpuUsed")[0]), 2.0);
+}
+
 TEST(HistoryTest, ADayOfAThousandNodesAndFiftyQuotasFitsIn32MiB) {
   History history;
   History::Step step = stepOf(50);

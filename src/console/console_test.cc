@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/slo.h"
 #include "apiserver/embedded_cluster.h"
 #include "net/fake_responder.h"
 
@@ -212,6 +213,23 @@ TEST_F(ConsoleTest, ANodeHasDetailsAndAnUnknownOneHasNot) {
   EXPECT_NE(detail->body.find(R"("a":"b")"), std::string::npos) << detail->body;
   EXPECT_NE(detail->body.find("k:NoSchedule"), std::string::npos) << detail->body;
   EXPECT_EQ(ask("/api/v1/node?name=none")->status, 404);
+}
+
+TEST_F(ConsoleTest, APartOfANodeThatMayNotBeReadDoesNotHideTheOthers) {
+  start();
+  putNode("n1");
+  cluster_.put(api::NodeMetric::kType, R"({"apiVersion":"slo.koordinator.sh/v1alpha1",
+    "kind":"NodeMetric","metadata":{"name":"n1"},"spec":{},"status":{"podsMetric":[
+      {"name":"p","namespace":"shop","podUsage":{"resources":{"cpu":"700m"}}}]}})");
+  cluster_.failure = [](const kube::Request& request) -> std::optional<Error> {
+    if (request.resource == "nodes" && request.verb == kube::Verb::Get)
+      return Error{ErrorCode::Forbidden, "cannot get nodes"};
+    return std::nullopt;
+  };
+  const auto detail = ask("/api/v1/node?name=n1");
+  EXPECT_EQ(detail->status, 200);
+  EXPECT_NE(detail->body.find(R"("usage":{"shop/p":[700,0]})"), std::string::npos) << detail->body;
+  EXPECT_EQ(detail->body.find("labels"), std::string::npos) << detail->body;
 }
 
 namespace {

@@ -113,8 +113,13 @@ Task<Result<json::value>> nodeDetail(kube::Api& api, std::string name, AskKoordl
   const api::ObjectKey key{"", name};
   auto readingNode = kube::get<api::Node>(api, key);
   auto node = co_await readingNode;
-  if (!node) co_return fail(std::move(node.error()));
-  json::object out{{"labels", labelsJson(*node)}, {"taints", taintsJson(*node)}};
+  json::object out;
+  if (node) {
+    out["labels"] = labelsJson(*node);
+    out["taints"] = taintsJson(*node);
+  } else if (node.error().code != ErrorCode::Forbidden) {
+    co_return fail(std::move(node.error()));
+  }
   auto readingTopology = kube::get<api::NodeResourceTopology>(api, key);
   auto topology = co_await readingTopology;
   if (topology) {

@@ -15,7 +15,7 @@ namespace koord::console {
 using AskKoordlet = std::function<Task<std::vector<std::string>>(std::string node)>;
 
 // {"labels", "taints", "cpus", "zones", "devices", "slo", "usage", "koordlet"}. Parts that do not
-// exist or may not be read are absent. Fails only if the node itself cannot be read.
+// exist or may not be read are absent. Fails only if there is no node or no answer.
 Task<Result<json::value>> nodeDetail(kube::Api& api, std::string name, AskKoordlet koordlet);
 
 }  // namespace koord::console

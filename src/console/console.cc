@@ -21,6 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kAskServer = 5s;
+constexpr Duration kOverdue = kAskServer + 5s;  // a server that is asked and has not answered
 constexpr Duration kFirstSample = 2s;
 constexpr std::size_t kPoints = 480;  // of a chart
 
@@ -71,11 +72,7 @@ void Console::addTable(const char* name) {
 }
 
 Console::Console(kube::Api& api, Executor& executor, ConsoleOptions options)
-    : api_(api),
-      executor_(executor),
-      options_(std::move(options)),
-      token_(newToken()),
-      answeredAt_(executor.steadyNow()) {
+    : api_(api), executor_(executor), options_(std::move(options)), token_(newToken()) {
   feed_ = std::make_unique<Feed>(
       executor, tables_, [this] { return status(); }, newToken().substr(0, 8));
   // Nodes before pods: the page can show them while pods arrive.
@@ -118,6 +115,7 @@ void Console::addRoutes() {
 }
 
 void Console::start() {
+  answeredAt_ = executor_.steadyNow();
   for (const auto& table : tables_) table->start(options_.ownNamespace);
   tasks_.spawn(sampleForever());
   tasks_.spawn(watchServer());
@@ -188,9 +186,9 @@ json::value Console::status() const {
       {"explains", options_.explain != nullptr},
       {"simulates", options_.simulate != nullptr},
       {"access", std::move(access)}};
-  if (!silence_.empty()) {
+  if (auto why = silence(); !why.empty()) {
     out["silent"] = silent / 1s;
-    out["why"] = silence_;
+    out["why"] = std::move(why);
   }
   if (options_.notes) {
     json::array notes;
@@ -198,6 +196,12 @@ json::value Console::status() const {
     out["notes"] = std::move(notes);
   }
   return out;
+}
+
+std::string Console::silence() const {
+  if (!failure_.empty()) return failure_;
+  return executor_.steadyNow() - answeredAt_ > kOverdue ? "the last request is without an answer"
+                                                        : "";
 }
 
 void Console::sendHistory(const net::RoutedRequest& request, net::Responder& responder) const {
@@ -247,9 +251,9 @@ Task<void> Console::sampleForever() {
   co_await first;
   const Tables tables{&rowsOf("pods"), &rowsOf("nodes"), &rowsOf("metrics"), &rowsOf("quotas")};
   while (true) {
-    const bool settled =
-        std::ranges::all_of(tables_, [](const auto& one) { return one->settled(); });
-    if (silence_.empty() && settled) history_.add(executor_.wallNow(), sampleOf(tables));
+    const bool current = std::ranges::all_of(
+        tables_, [](const auto& one) { return one->settled() && !one->stale(); });
+    if (silence().empty() && current) history_.add(executor_.wallNow(), sampleOf(tables));
     auto pause = sleepFor(executor_, History::kPeriod);
     co_await pause;
   }
@@ -263,9 +267,9 @@ Task<void> Console::watchServer() {
     auto reply = co_await calling;
     const bool answered = reply || reply.error().code == ErrorCode::Forbidden ||
                           reply.error().code == ErrorCode::TooManyRequests;
-    const bool changed = answered != silence_.empty();
+    const bool changed = answered != failure_.empty();
     if (answered) answeredAt_ = executor_.steadyNow();
-    silence_ = answered ? std::string() : reply.error().message;
+    failure_ = answered ? std::string() : reply.error().message;
     if (changed) feed_->sendStatus();
     auto pause = sleepFor(executor_, kAskServer);
     co_await pause;

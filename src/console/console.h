@@ -70,6 +70,8 @@ class Console {
   void addTable(const char* name);
   void addRoutes();
   json::value status() const;
+  // Why what is shown may be old: the API server does not answer. "" = it does.
+  std::string silence() const;
   bool authenticate(const net::ServerRequest& request, net::Responder& responder) const;
   bool isOwnHost(std::string_view host) const;
   const ChangeLog& rowsOf(std::string_view table) const;
@@ -86,7 +88,7 @@ class Console {
   Feed::Tables tables_;
   History history_;
   SteadyTime answeredAt_{};  // when the API server last answered
-  std::string silence_;      // why it does not; "" = it does
+  std::string failure_;      // of the last question to it; "" = it answered
   std::string address_;
   net::Router router_;
   std::unique_ptr<Feed> feed_;

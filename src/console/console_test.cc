@@ -192,6 +192,50 @@ TEST_F(ConsoleTest, ASilentApiServerIsReportedWithTheReason) {
   EXPECT_EQ(feed->body.find("silent"), std::string::npos) << feed->body;
 }
 
+namespace {
+
+// Answers calls after half a minute, as a server that hangs does at the end of a client's patience.
+class HangingApi final : public kube::Api {
+ public:
+  HangingApi(kube::Api& api, Executor& executor) : api_(api), executor_(executor) {}
+  bool hangs = false;
+
+  Task<Result<std::string>> call(kube::Request request) override {
+    if (hangs) {
+      auto pause = sleepFor(executor_, 30s);
+      co_await pause;
+      co_return fail(ErrorCode::Unavailable, "no answer within 30 s");
+    }
+    auto calling = api_.call(std::move(request));
+    auto reply = co_await calling;
+    co_return reply;
+  }
+  std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
+    return api_.watch(std::move(request), std::move(sink));
+  }
+
+ private:
+  kube::Api& api_;
+  Executor& executor_;
+};
+
+}  // namespace
+
+TEST_F(ConsoleTest, AnApiServerThatHangsIsSilentBeforeTheRequestEnds) {
+  HangingApi api(cluster_, loop_);
+  console_ = std::make_unique<Console>(api, loop_, ConsoleOptions{});
+  console_->start();
+  loop_.advance(6s);
+  const auto feed = ask("/api/v1/feed");
+  EXPECT_EQ(feed->body.find("silent"), std::string::npos) << feed->body;
+  api.hangs = true;
+  feed->body.clear();
+  loop_.advance(16s);
+  EXPECT_NE(feed->body.find(R"("why":"the last request is without an answer")"), std::string::npos)
+      << feed->body;
+  console_.reset();
+}
+
 TEST_F(ConsoleTest, HistoryBeginsAtTheStart) {
   putNode("n1");
   start();

@@ -37,6 +37,13 @@ std::string_view textOfState(Access::State state) {
   return "";
 }
 
+Access refusedBy(const Error& error) {
+  const auto state = error.code == ErrorCode::Forbidden  ? Access::State::Forbidden
+                     : error.code == ErrorCode::NotFound ? Access::State::Absent
+                                                         : Access::State::Failed;
+  return {state, error.message, ""};
+}
+
 }  // namespace
 
 json::value accessJson(const Access& access) {
@@ -53,6 +60,7 @@ Table::Table(std::string name, const api::ResourceType& type, Read read, kube::A
       read_(std::move(read)),
       protobuf_(type.group.empty()),
       api_(api),
+      watched_(api, [this](const Error* refusal) { onRefusal(refusal); }),
       executor_(executor),
       onChange_(std::move(onChange)) {}
 
@@ -74,8 +82,7 @@ Task<void> Table::open(std::string ownNamespace) {
     auto asking = tryToList("");
     auto whole = co_await asking;
     if (whole) {
-      set({All, "", ""});
-      follow("");
+      follow({All, "", ""});
       break;
     }
     const bool forbidden = whole.error().code == ErrorCode::Forbidden;
@@ -83,24 +90,28 @@ Task<void> Table::open(std::string ownNamespace) {
       auto askingThere = tryToList(ownNamespace);
       auto there = co_await askingThere;
       if (there) {
-        set({Namespace, whole.error().message, ownNamespace});
-        follow(ownNamespace);
+        follow({Namespace, whole.error().message, ownNamespace});
         break;
       }
     }
-    const bool absent = whole.error().code == ErrorCode::NotFound;
-    set({forbidden ? Forbidden : absent ? Absent : Failed, whole.error().message, ""});
-    auto pause = sleepFor(executor_, forbidden || absent ? kAgain : kSoon);
+    set(refusedBy(whole.error()));
+    auto pause = sleepFor(executor_, access_.state == Failed ? kSoon : kAgain);
     co_await pause;
   }
 }
 
-void Table::follow(std::string namespace_) {
+void Table::follow(Access access) {
+  granted_ = std::move(access);
+  set(granted_);
   kube::ReflectorSink& sink = *this;
   reflector_ = std::make_unique<kube::Reflector>(
-      api_, executor_, type_,
-      kube::WatchScope{.namespace_ = std::move(namespace_), .optional = true}, sink, Random(1));
+      watched_, executor_, type_,
+      kube::WatchScope{.namespace_ = granted_.namespace_, .optional = true}, sink, Random(1));
   reflector_->start();
+}
+
+void Table::onRefusal(const Error* refusal) {
+  set(refusal ? refusedBy(*refusal) : granted_);
 }
 
 Task<Result<std::string>> Table::tryToList(std::string namespace_) {

@@ -4,7 +4,8 @@
 //
 // First asks for one object of the whole cluster. If that is forbidden, asks within one namespace;
 // if that is forbidden, too, asks again each minute. So a user with few rights sees what they may
-// list, and access() says what is missing.
+// list, and access() says what is missing: also that the watch is refused, so that rows which are
+// there are old.
 
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "base/executor.h"
 #include "base/task.h"
 #include "console/feed/change_log.h"
+#include "console/feed/refusals.h"
 #include "kube/reflector.h"
 
 namespace koord::console {
@@ -43,7 +45,9 @@ class Table final : private kube::ReflectorSink {
   const ChangeLog& rows() const { return rows_; }
   const Access& access() const { return access_; }
   // True if there is nothing to wait for: the rows are complete, or cannot be read.
-  bool settled() const { return synced_ || access_.state > Access::State::Namespace; }
+  bool settled() const { return synced_ || unreadable(); }
+  // True if there are rows and the API server refuses their changes.
+  bool stale() const { return rows_.size() > 0 && unreadable(); }
 
  private:
   void beginReplace() override;
@@ -53,19 +57,23 @@ class Table final : private kube::ReflectorSink {
   bool readsProtobuf() const override { return protobuf_; }
 
   Task<void> open(std::string ownNamespace);
-  void follow(std::string namespace_);
+  void follow(Access access);
   Task<Result<std::string>> tryToList(std::string namespace_);
   void set(Access access);
+  void onRefusal(const Error* refusal);
+  bool unreadable() const { return access_.state > Access::State::Namespace; }
 
   const std::string name_;
   const api::ResourceType& type_;
   const Read read_;
   const bool protobuf_;
   kube::Api& api_;
+  RefusalsApi watched_;  // what the reflector asks
   Executor& executor_;
   const std::function<void()> onChange_;
   ChangeLog rows_;
   Access access_;
+  Access granted_;  // what access_ is while the watch is not refused
   bool synced_ = false;
   std::unordered_set<std::string> unseen_;  // during a replace
   std::unique_ptr<kube::Reflector> reflector_;

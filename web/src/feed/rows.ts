@@ -4,16 +4,27 @@
 
 export type Row = unknown[];
 
-const strings = new Map<string, string>();
+// Equal texts of many rows share one string. Over days there are too many texts, such as reasons,
+// to keep all of them: at the limit it forgets them, and later rows share their own.
+export class SharedTexts {
+  private readonly texts = new Map<string, string>();
 
-// Equal texts of many rows share one string.
-function shared(value: unknown): string {
-  const text = typeof value === 'string' ? value : '';
-  const known = strings.get(text);
-  if (known !== undefined) return known;
-  strings.set(text, text);
-  return text;
+  constructor(private readonly most: number) {}
+
+  of(text: string): string {
+    const known = this.texts.get(text);
+    if (known !== undefined) return known;
+    if (this.texts.size >= this.most) this.texts.clear();
+    this.texts.set(text, text);
+    return text;
+  }
+  get size(): number {
+    return this.texts.size;
+  }
 }
+
+const texts = new SharedTexts(50_000);
+const shared = (value: unknown): string => texts.of(text(value));
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);

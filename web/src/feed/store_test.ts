@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {SharedTexts} from './rows.ts';
 import {Store} from './store.ts';
 
 const pod = (name: string, node: string, more: unknown[] = []) => [
@@ -65,4 +66,13 @@ test('a table of a newer program is ignored', () => {
   const store = new Store();
   store.apply({t: 'comets' as 'pods', rows: [['x']]});
   assert.equal(store.pods.size, 0);
+});
+
+test('texts that many rows share are not kept without a bound', () => {
+  const texts = new SharedTexts(100);
+  for (let i = 0; i < 1000; i++) {
+    assert.equal(texts.of(`reason ${i}`), `reason ${i}`);
+    assert.ok(texts.size <= 100);
+  }
+  assert.equal(texts.of('reason 999'), 'reason 999');
 });

@@ -67,24 +67,15 @@ export function useOf(
   metric: Metric | undefined,
 ): {cpu: Use; memory: Use} {
   const sums = store.sumsOf(node.name);
-  return {
-    cpu: {
-      capacity: node.cpu,
-      requested: sums.cpu,
-      used: metric?.cpu ?? 0,
-      batch: node.batchCpu,
-      batchRequested: sums.batchCpu,
-      batchUsed: metric?.batchCpu ?? 0,
-    },
-    memory: {
-      capacity: node.memory,
-      requested: sums.memory,
-      used: metric?.memory ?? 0,
-      batch: node.batchMemory,
-      batchRequested: sums.batchMemory,
-      batchUsed: metric?.batchMemory ?? 0,
-    },
-  };
+  const of = (native: 'cpu' | 'memory', batch: 'batchCpu' | 'batchMemory'): Use => ({
+    capacity: node[native],
+    requested: sums[native],
+    used: metric?.[native] ?? 0,
+    batch: node[batch],
+    batchRequested: sums[batch],
+    batchUsed: metric?.[batch] ?? 0,
+  });
+  return {cpu: of('cpu', 'batchCpu'), memory: of('memory', 'batchMemory')};
 }
 
 function addTo(sum: Use, more: Use): void {

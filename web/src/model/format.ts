@@ -41,6 +41,28 @@ export function clock(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('T', ' ').slice(0, 19) + ' UTC';
 }
 
+const two = (value: number): string => String(value).padStart(2, '0');
+
+// The hour and minute of this host's time zone.
+export function clockOf(seconds: number, withSeconds: boolean): string {
+  const time = new Date(seconds * 1000);
+  const minute = `${two(time.getHours())}:${two(time.getMinutes())}`;
+  return withSeconds ? `${minute}:${two(time.getSeconds())}` : minute;
+}
+
+// The ticks of an axis, at equal distances: with seconds where minutes would be equal, and with the
+// day where it changes.
+export function tickTexts(ticks: number[]): string[] {
+  const [first = 0, second = Infinity] = ticks;
+  const dayOf = (tick: number) => new Date(tick * 1000).getDate();
+  return ticks.map((tick, i) => {
+    const text = clockOf(tick, second - first < 60);
+    const before = ticks[i - 1];
+    if (before === undefined || dayOf(before) === dayOf(tick)) return text;
+    return `${dayOf(tick)}.${new Date(tick * 1000).getMonth() + 1}. ${text}`;
+  });
+}
+
 // An amount of a resource: of cpu in thousandths, of memory in MiB.
 export function amount(resource: string, value: number): string {
   if (isCpu(resource)) return cores(value);

@@ -3,7 +3,7 @@ import {test} from 'node:test';
 import {Node, Pod, Quota} from '../feed/rows.ts';
 import {Store} from '../feed/store.ts';
 import {rowsInView} from '../ui/rows_in_view.ts';
-import {age, bytes, cores, percent} from './format.ts';
+import {age, bytes, cores, percent, tickTexts} from './format.ts';
 import {jobOf, stretchesOf} from './job.ts';
 import {devicesText, ownersOfCpus, ownersOfDevices, suppression} from './node_detail.ts';
 import {cpusOf, placesOf} from './places.ts';
@@ -129,4 +129,13 @@ test('only rows in view are drawn, no matter how many there are', () => {
   assert.equal(view.count, 32);
   assert.equal(rowsInView(0, 32, 0, 640).count, 0);
   assert.equal(rowsInView(3, 32, 0, 640).count, 3);
+});
+
+test('no two ticks of an axis have the same text', () => {
+  const late = new Date(2026, 0, 31, 23, 58).getTime() / 1000;
+  const ticks = (seconds: number, count: number) =>
+    tickTexts(Array.from({length: count}, (_, i) => late + i * seconds));
+  assert.deepEqual(ticks(30, 3), ['23:58:00', '23:58:30', '23:59:00']);
+  assert.deepEqual(ticks(60, 3), ['23:58', '23:59', '1.2. 00:00']);
+  assert.deepEqual(ticks(60, 1), ['23:58']);
 });

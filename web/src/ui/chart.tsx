@@ -2,6 +2,7 @@
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
+import {clockOf, tickTexts} from '../model/format.ts';
 import {colour, isDark} from '../state/theme.ts';
 
 export interface Line {
@@ -20,19 +21,6 @@ interface ChartProps {
   height?: number;
 }
 
-const two = (value: number) => String(value).padStart(2, '0');
-
-// The hour, and the day where it changes.
-function timeText(seconds: number, before: number | undefined): string {
-  const time = new Date(seconds * 1000);
-  const close = before !== undefined && seconds - before < 60;
-  const hour =
-    `${two(time.getHours())}:${two(time.getMinutes())}` +
-    (close ? `:${two(time.getSeconds())}` : '');
-  const newDay = before !== undefined && new Date(before * 1000).getDate() !== time.getDate();
-  return newDay ? `${time.getDate()}.${time.getMonth() + 1}. ${hour}` : hour;
-}
-
 function optionsOf(
   props: ChartProps,
   width: number,
@@ -48,7 +36,7 @@ function optionsOf(
     width,
     height: props.height ?? 240,
     legend: {show: false},
-    padding: [8, 8, 0, 0],
+    padding: [8, 28, 0, 0], // right: half of a tick's text
     hooks: {setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)]},
     cursor: {drag: {x: false, y: false}, points: {size: 6}},
     scales: {x: {time: true}, y: {range: (_plot, _low, high) => [0, (high || 1) * 1.08]}},
@@ -57,7 +45,7 @@ function optionsOf(
         ...axis,
         size: 28,
         space: 76,
-        values: (_plot, ticks) => ticks.map((tick, i) => timeText(tick, ticks[i - 1])),
+        values: (_plot, ticks) => tickTexts(ticks),
       },
       {...axis, size: 64, values: (_plot, ticks) => ticks.map(props.format)},
     ],
@@ -109,7 +97,7 @@ export function Chart(props: ChartProps) {
   return (
     <figure class="chart">
       <figcaption class="legend">
-        <time class="legend-time">{at === undefined ? 'now' : timeText(at, undefined)}</time>
+        <time class="legend-time">{at === undefined ? 'now' : clockOf(at, true)}</time>
         {props.lines.map((line) => {
           const value = last(line);
           return (

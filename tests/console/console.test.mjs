@@ -200,7 +200,7 @@ test('a user of one namespace sees its pods, and what is missing', async () => {
   await sees('Only pods of namespace shop', reader);
   await sees('does-not-fit', reader);
   await reader.goto(`${own}/nodes`);
-  await sees('You may not list nodes', reader);
+  await sees('You may not list and watch nodes', reader);
   await reader.close();
 });
 

@@ -73,3 +73,18 @@ test('the page says that it is old while the console does not answer', async () 
   });
   await page.locator('.banner').waitFor({state: 'detached'});
 });
+
+test('the page says which objects are old because the API server refuses their changes', async () => {
+  const access = {nodes: {state: 'forbidden', message: 'cannot watch nodes'}, pods: {state: 'all'}};
+  const refused = await startSample(process.env.CONSOLE_PAGE, {
+    nodes: 3,
+    pods: 10,
+    status: {access},
+  });
+  const other = await browser.context.newPage();
+  await other.goto(refused.start);
+  await other.getByText(/What you see of nodes is old.*: cannot watch nodes/).waitFor();
+  assert.equal(await other.getByText('What you see of pods').count(), 0);
+  await other.close();
+  refused.close();
+});

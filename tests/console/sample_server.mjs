@@ -15,7 +15,7 @@ const types = {
   css: 'text/css',
   svg: 'image/svg+xml',
 };
-// That of the programs (src/console/pages.cc).
+// That of the programs (src/console/page/page.cc).
 export const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' " +
   "data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -16,7 +16,7 @@ import {ReservationsPage} from './pages/reservations.tsx';
 import {UsagePage} from './pages/usage.tsx';
 import {WhatIfPage} from './pages/whatif.tsx';
 import {steps} from './state/route.ts';
-import {Empty} from './ui/empty.tsx';
+import {Empty, OldNotes} from './ui/empty.tsx';
 import {SearchBox, searching} from './ui/search_box.tsx';
 import {ThemeButton} from './ui/theme_button.tsx';
 
@@ -29,49 +29,37 @@ interface Page {
   hidden?: () => boolean;
 }
 
-const pages: Page[] = [
-  {path: '', name: 'Usage', question: 'Is the cluster used?', list: UsagePage},
-  {
-    path: 'nodes',
-    name: 'Nodes',
-    question: 'What is on this node?',
-    list: NodesPage,
-    detail: NodePage,
-  },
-  {path: 'pods', name: 'Pods', question: 'Where are my pods?', list: PodsPage, detail: PodPage},
-  {path: 'pending', name: 'Pending', question: 'Why does my pod wait?', list: PendingPage},
-  {
-    path: 'quotas',
-    name: 'Quotas',
-    question: 'Who uses the quota?',
-    list: QuotasPage,
-    detail: QuotasPage,
-  },
-  {path: 'jobs', name: 'Jobs', question: 'How stands my job?', list: JobsPage, detail: JobPage},
-  {path: 'moves', name: 'Moves', question: 'What moves?', list: MovesPage},
-  {
-    path: 'reservations',
-    name: 'Reservations',
-    question: 'What holds capacity?',
-    list: ReservationsPage,
+const page = (
+  path: string,
+  name: string,
+  question: string,
+  list: Page['list'],
+  more: Pick<Page, 'detail' | 'hidden'> = {},
+): Page => ({path, name, question, list, ...more});
+
+const pages = [
+  page('', 'Usage', 'Is the cluster used?', UsagePage),
+  page('nodes', 'Nodes', 'What is on this node?', NodesPage, {detail: NodePage}),
+  page('pods', 'Pods', 'Where are my pods?', PodsPage, {detail: PodPage}),
+  page('pending', 'Pending', 'Why does my pod wait?', PendingPage),
+  page('quotas', 'Quotas', 'Who uses the quota?', QuotasPage, {detail: QuotasPage}),
+  page('jobs', 'Jobs', 'How stands my job?', JobsPage, {detail: JobPage}),
+  page('moves', 'Moves', 'What moves?', MovesPage),
+  page('reservations', 'Reservations', 'What holds capacity?', ReservationsPage, {
     detail: ReservationsPage,
-  },
-  {
-    path: 'whatif',
-    name: 'What if',
-    question: 'What would happen if?',
-    list: WhatIfPage,
+  }),
+  page('whatif', 'What if', 'What would happen if?', WhatIfPage, {
     hidden: () => !status.value?.simulates,
-  },
+  }),
 ];
 
 export function App() {
   const [first = '', ...rest] = steps.value;
-  const page = pages.find((candidate) => candidate.path === first);
+  const current = pages.find((candidate) => candidate.path === first);
   const name = rest.join('/');
   useEffect(() => {
-    document.title = `${name || page?.question || 'Not found'} · Koordinator`;
-  }, [page, name]);
+    document.title = `${name || current?.question || 'Not found'} · Koordinator`;
+  }, [current, name]);
   return (
     <>
       <a class="skip" href="#main">
@@ -81,7 +69,7 @@ export function App() {
       <Navigation current={first} />
       <main id="main" tabIndex={-1}>
         <Banner />
-        {link.value.state === 'refused' ? <Refused /> : <Content page={page} name={name} />}
+        {link.value.state === 'refused' ? <Refused /> : <Content page={current} name={name} />}
       </main>
       <SearchBox />
     </>
@@ -178,7 +166,7 @@ function Banner() {
         The API server does not answer, so this page is from {age(silent)} ago: {status.value?.why}
       </p>
     );
-  return null;
+  return <OldNotes />;
 }
 
 function Refused() {

@@ -1,8 +1,8 @@
 #pragma once
 
 // One object as the console sends it to a browser: an array of columns, a fraction of the object's
-// size. docs/features/console.md lists the columns; web/src/feed/rows.ts reads them. Only what is
-// listed there leaves the process: never environment variables, volumes or other annotations.
+// size. The columns stand above each rowOf() in this folder; web/src/feed/rows.ts reads them. Only
+// these leave the process: never environment variables, volumes or other annotations.
 
 #include <array>
 #include <cstdint>

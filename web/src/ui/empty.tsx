@@ -1,6 +1,7 @@
 // What a page shows instead of data: what is missing, and what to do.
 
 import type {ComponentChildren} from 'preact';
+import {store} from '../feed/api.ts';
 import {complete, status} from '../feed/connection.ts';
 import type {TableName} from '../feed/rows.ts';
 
@@ -38,10 +39,10 @@ export function NoRows({
     return <Empty title={`Loading ${names[table]} …`} />;
   if (access?.state === 'forbidden')
     return (
-      <Empty title={`You may not list ${names[table]}`}>
+      <Empty title={`You may not list and watch ${names[table]}`}>
         <p>
           The console shows what your kubeconfig may list. Ask an administrator for the verbs list
-          and watch, then start it again.
+          and watch; the page continues by itself.
         </p>
         <p class="quiet">{access.message}</p>
       </Empty>
@@ -59,6 +60,26 @@ export function NoRows({
       </Empty>
     );
   return <Empty title={title}>{children}</Empty>;
+}
+
+// Tables that have rows and are refused now: a role has changed, or their kind does not exist.
+export function OldNotes() {
+  const access = status.value?.access ?? {};
+  const old = (Object.keys(names) as TableName[]).filter(
+    (table) =>
+      ['forbidden', 'absent', 'failed'].includes(access[table]?.state ?? '') &&
+      store[table].size > 0,
+  );
+  return (
+    <>
+      {old.map((table) => (
+        <p key={table} class="banner" role="alert">
+          What you see of {names[table]} is old, because the API server refuses to send their
+          changes: {access[table]?.message}
+        </p>
+      ))}
+    </>
+  );
 }
 
 // A note above data that are only a part, because of rights.

@@ -74,7 +74,7 @@ test('the page says that it is old while the console does not answer', async () 
   await page.locator('.banner').waitFor({state: 'detached'});
 });
 
-test('the page says which objects are old because the API server refuses their changes', async () => {
+test('the page says which objects are old because their changes are refused', async () => {
   const access = {nodes: {state: 'forbidden', message: 'cannot watch nodes'}, pods: {state: 'all'}};
   const refused = await startSample(process.env.CONSOLE_PAGE, {
     nodes: 3,

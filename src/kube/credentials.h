@@ -34,6 +34,7 @@ struct ExecPlugin {
   std::string installHint;  // for the user, if the command does not exist
   std::string clusterInfo;  // JSON of spec.cluster, "" = not provided
 };
+// The same source for the same plugin and TlsConfig, as long as a client holds it.
 std::shared_ptr<CredentialSource> credentialsFromPlugin(ExecPlugin plugin,
                                                         std::shared_ptr<const net::TlsConfig> tls);
 

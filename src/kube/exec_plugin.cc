@@ -1,5 +1,7 @@
 // Credentials from an exec plugin: a program that prints an ExecCredential object. It runs on a
-// thread of its own, one at a time; who asks meanwhile waits for the same run.
+// thread of its own, one at a time; who asks meanwhile waits for the same run. Clients of a process
+// with the same plugin share its credentials: a short-lived client beside a long-lived one does not
+// run the plugin, which may open a browser or cost a second.
 
 #include <fmt/format.h>
 
@@ -7,6 +9,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <tuple>
 
 #include "base/json.h"
 #include "base/run_program.h"
@@ -93,6 +96,13 @@ Result<Issued> runPlugin(const ExecPlugin& plugin, const net::TlsConfig& tls,
   return issued;
 }
 
+// What tells two plugins apart.
+auto partsOf(const ExecPlugin& plugin, const net::TlsConfig& tls) {
+  return std::tie(plugin.command, plugin.args, plugin.env, plugin.apiVersion, plugin.installHint,
+                  plugin.clusterInfo, tls.caPem, tls.certPem, tls.keyPem, tls.serverName,
+                  tls.insecureSkipVerify);
+}
+
 class PluginCredentials final : public CredentialSource {
  public:
   PluginCredentials(ExecPlugin plugin, std::shared_ptr<const net::TlsConfig> tls)
@@ -100,6 +110,10 @@ class PluginCredentials final : public CredentialSource {
   ~PluginCredentials() override {
     interrupt_.raise();
     if (thread_.joinable()) thread_.join();
+  }
+
+  bool isOf(const ExecPlugin& plugin, const net::TlsConfig& tls) const {
+    return partsOf(plugin_, *tls_) == partsOf(plugin, tls);
   }
 
   Task<Result<Credentials>> credentials(Executor& executor) override {
@@ -160,7 +174,16 @@ class PluginCredentials final : public CredentialSource {
 
 std::shared_ptr<CredentialSource> credentialsFromPlugin(ExecPlugin plugin,
                                                         std::shared_ptr<const net::TlsConfig> tls) {
-  return std::make_shared<PluginCredentials>(std::move(plugin), std::move(tls));
+  static std::mutex mutex;
+  static std::vector<std::weak_ptr<PluginCredentials>> known;  // guarded by mutex
+  std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto& one) { return one.expired(); });
+  for (const auto& one : known)
+    if (auto credentials = one.lock(); credentials && credentials->isOf(plugin, *tls))
+      return credentials;
+  auto credentials = std::make_shared<PluginCredentials>(std::move(plugin), std::move(tls));
+  known.push_back(credentials);
+  return credentials;
 }
 
 }  // namespace koord::kube

@@ -65,6 +65,23 @@ TEST_F(ExecPluginTest, TheTokenIsKeptWhileItIsValid) {
   EXPECT_EQ(text("runs"), "run\nrun\n");
 }
 
+TEST_F(ExecPluginTest, ClientsWithTheSamePluginShareItsCredentials) {
+  const ExecPlugin plugin{.command = program(answer(R"("token": "t")"))};
+  use(plugin);
+  EXPECT_EQ(ask().value().token, "t");
+  const auto first = source;
+  use(plugin);
+  EXPECT_EQ(source, first);
+  EXPECT_EQ(ask().value().token, "t");
+  EXPECT_EQ(text("runs"), "run\n");
+  ExecPlugin other = plugin;
+  other.args = {"--user=other"};
+  use(other);
+  EXPECT_NE(source, first);
+  EXPECT_EQ(ask().value().token, "t");
+  EXPECT_EQ(text("runs"), "run\nrun\n");
+}
+
 TEST_F(ExecPluginTest, AnExpiredTokenIsFetchedAnew) {
   use({.command =
            program(answer(R"("token": "t1", "expirationTimestamp": "2020-01-01T00:00:00Z")"))});

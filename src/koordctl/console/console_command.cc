@@ -97,14 +97,7 @@ void addConsoleCommand(flags::Commands& commands, ConsoleFlags& flags) {
       "Prints an address to open in a browser of this host, and serves it until Ctrl-C. The page "
       "shows\n"
       "what the kubeconfig may list, and changes nothing. Who knows the address sees the same.";
-  command.flags.text("kubeconfig", flags.kubeconfig,
-                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
-  command.flags.text("scheduler", flags.scheduler,
-                     "Address of koord-scheduler, for its explanations, as "
-                     "https://127.0.0.1:10259; default: that of 'koordctl up'");
-  command.flags.text("manager", flags.manager,
-                     "Address of koord-manager, for its explanations; default: that of 'koordctl "
-                     "up'");
+  addClusterFlags(command.flags, flags);
   command.flags
       .text("listen", flags.listen, "Loopback address of the page; port 0 selects a free port")
       .check([&flags] { return onLoopback(flags.listen); });

@@ -5,13 +5,11 @@
 #include <string>
 
 #include "base/flags/command.h"
+#include "koordctl/common/cluster_flags.h"
 
 namespace koord::koordctl {
 
-struct ConsoleFlags {
-  std::string kubeconfig;
-  std::string scheduler;  // addresses; "" = those of 'koordctl up'
-  std::string manager;
+struct ConsoleFlags : ClusterFlags {
   std::string listen = "127.0.0.1:0";
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "koordctl/explain/explain_command.h"
+#include "koordctl/explain/screen_explain.h"
 
 namespace koord::koordctl {
 
@@ -37,14 +37,7 @@ Task<Result<std::string>> explainForConsole(cluster::Question question, std::str
   const auto about = aboutOf(kind);
   if (!about || !isObjectName(name))
     co_return fail(ErrorCode::Invalid, "koordctl explain does not know this kind or name");
-  ExplainOptions options;
-  options.about = *about;
-  options.name = std::move(name);
-  options.kubeconfig = question.kubeconfig;
-  options.dataDir = question.dataDir;
-  options.scheduler = question.scheduler;
-  options.manager = question.manager;
-  auto asking = explanationOf(std::move(options), question.executor);
+  auto asking = explainAbout(std::move(question), *about, std::move(name));
   auto text = co_await asking;
   co_return text;
 }

@@ -5,7 +5,6 @@
 #include "api/device.h"
 #include "api/topology.h"
 #include "koordctl/common/kubeconfig_choice.h"
-#include "koordctl/explain/explain_command.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
 #include "net/http_client.h"
@@ -60,21 +59,31 @@ Task<std::string> hardwareOf(cluster::Question question) {
 
 }  // namespace
 
-Task<Result<std::string>> explainOnScreen(cluster::Question question) {
-  using Kind = cluster::Subject::Kind;
-  const auto& subject = question.subject;
-  if (subject.kind == Kind::Event) co_return std::string();
+Task<Result<std::string>> explainAbout(cluster::Question question, ExplainOptions::About about,
+                                       std::string name) {
   ExplainOptions options;
-  options.about = subject.kind == Kind::Node   ? ExplainOptions::About::Node
-                  : subject.kind == Kind::Move ? ExplainOptions::About::Migration
-                  : subject.kind == Kind::Pod  ? ExplainOptions::About::Pod
-                                               : ExplainOptions::About::Quota;
-  options.name = subject.kind == Kind::Pod ? subject.namespace_ + "/" + subject.name : subject.name;
+  options.about = about;
+  options.name = std::move(name);
   options.kubeconfig = question.kubeconfig;
   options.dataDir = question.dataDir;
   options.scheduler = question.scheduler;
   options.manager = question.manager;
   auto asking = explanationOf(std::move(options), question.executor);
+  auto text = co_await asking;
+  co_return text;
+}
+
+Task<Result<std::string>> explainOnScreen(cluster::Question question) {
+  using Kind = cluster::Subject::Kind;
+  const auto& subject = question.subject;
+  if (subject.kind == Kind::Event) co_return std::string();
+  const auto about = subject.kind == Kind::Node   ? ExplainOptions::About::Node
+                     : subject.kind == Kind::Move ? ExplainOptions::About::Migration
+                     : subject.kind == Kind::Pod  ? ExplainOptions::About::Pod
+                                                  : ExplainOptions::About::Quota;
+  std::string name =
+      subject.kind == Kind::Pod ? subject.namespace_ + "/" + subject.name : subject.name;
+  auto asking = explainAbout(question, about, std::move(name));
   auto text = co_await asking;
   if (text || subject.kind != Kind::Node) co_return text;
   auto askingHardware = hardwareOf(question);

@@ -9,13 +9,7 @@ void addTopCommand(flags::Commands& commands, TopFlags& flags) {
   top.details =
       "On a terminal this is the screen of 'koordctl up': ? shows its keys. Otherwise it prints a\n"
       "line when something has changed, at most each 5 s, until Ctrl-C.";
-  top.flags.text("kubeconfig", flags.kubeconfig,
-                 "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
-  top.flags.text("scheduler", flags.scheduler,
-                 "Address of koord-scheduler, for details of pods and nodes, as "
-                 "https://127.0.0.1:10259; default: that of 'koordctl up'");
-  top.flags.text("manager", flags.manager,
-                 "Address of koord-manager, for details of nodes; default: that of 'koordctl up'");
+  addClusterFlags(top.flags, flags);
   top.run = [&flags](const auto&) { return runTop(flags); };
 }
 

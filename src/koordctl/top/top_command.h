@@ -2,17 +2,12 @@
 
 // "koordctl top": the screen of `koordctl up`, of any cluster.
 
-#include <string>
-
 #include "base/flags/command.h"
+#include "koordctl/common/cluster_flags.h"
 
 namespace koord::koordctl {
 
-struct TopFlags {
-  std::string kubeconfig;
-  std::string scheduler;  // addresses; "" = those of 'koordctl up'
-  std::string manager;
-};
+using TopFlags = ClusterFlags;
 
 // `flags` must outlive the commands.
 void addTopCommand(flags::Commands& commands, TopFlags& flags);

@@ -121,6 +121,10 @@ test('search finds the exact name before prefixes and parts', () => {
     ['node web', 'node web-1', 'pod web/frontend', 'node my-web'],
   );
   assert.deepEqual(search(store, ' '), []);
+  const many = Array.from({length: 2000}, (_, i) => ['other', `x-web-${i}`]);
+  store.apply({t: 'pods', reset: true, rows: [...many, ['other', 'web']]});
+  const [best] = search(store, 'web').filter(({kind}) => kind === 'pod');
+  assert.equal(best?.name, 'other/web');
 });
 
 test('only rows in view are drawn, no matter how many there are', () => {

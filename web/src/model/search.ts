@@ -10,6 +10,7 @@ export interface Hit {
 }
 
 const MOST = 40;
+const MOST_OF_A_RANK = 500; // of one kind; an exact name may still follow
 
 function rank(name: string, wanted: string): number {
   if (name === wanted || name.endsWith(`/${wanted}`)) return 0;
@@ -22,12 +23,12 @@ export function search(store: Store, text: string): Hit[] {
   if (wanted === '') return [];
   const ranked: [number, Hit][] = [];
   const look = (kind: string, names: Iterable<string>, link: (name: string) => string) => {
-    let found = 0;
+    const found = [0, 0, 0];
     for (const name of names) {
       const place = rank(name.toLowerCase(), wanted);
-      if (place === 3) continue;
+      if (place === 3 || found[place]! >= MOST_OF_A_RANK) continue;
+      found[place]!++;
       ranked.push([place, {kind, name, link: link(name)}]);
-      if (++found === 500) return; // of one kind; more are not read
     }
   };
   look('node', store.nodes.keys(), nodeLink);

@@ -13,7 +13,7 @@ export function WhatIfPage() {
   if (!status.value?.simulates)
     return (
       <Empty title="This console does not simulate">
-        <p>koordctl explain pod -f FILE shows where a new pod would go.</p>
+        <p>koordctl simulate -f FILE asks koord-scheduler what would happen with a manifest.</p>
       </Empty>
     );
   const simulate = async () => {

@@ -17,5 +17,5 @@ export function rowsInView(rows: number, height: number, top: number, visible: n
 }
 
 // Browsers limit the height of an element to some 16 million pixels (Chromium: 2^24), beyond which
-// rows would not be reachable: 30 pixels of 500,000 rows are below it.
+// rows would not be reachable: 500,000 rows of this height are below it.
 export const ROW_HEIGHT = 32;

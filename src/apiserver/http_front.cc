@@ -121,7 +121,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (isOpenToAll(path)) return sendOpen(*target, responder);
     const auto connection = responder;
     responder = protobufResponder(std::move(responder), net::headerOf(request.headers, "Accept"),
-                                  path, server_.registry(), watchFrames_);
+                                  path, server_.registry(), server_.watchFrames());
     auto user = authenticate(request);
     AuditEvent* audited = nullptr;
     if (options_.audit) {
@@ -470,7 +470,6 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   Server& server_;
   HttpFrontOptions options_;
   std::set<std::shared_ptr<Running>> running_;
-  std::shared_ptr<WatchFrames> watchFrames_ = std::make_shared<WatchFrames>();
   std::map<std::string, Bytes> described_;  // by path and content type
   std::uint64_t describedGeneration_ = 0;   // of the registry that they describe
   TaskGroup tasks_;

@@ -1,5 +1,10 @@
 #include "apiserver/local_api.h"
 
+#include <algorithm>
+
+#include "api/protobuf/envelope.h"
+#include "apiserver/protobuf_front.h"
+
 namespace koord::apiserver {
 namespace {
 
@@ -43,6 +48,12 @@ struct ClientEnd {
   kube::WatchSink sink;
   bool open = true;
 };
+
+// What a line of JSON or a protobuf frame carries.
+std::string_view eventIn(std::string_view sent) {
+  if (sent.starts_with('{')) return sent.substr(0, sent.size() - 1);
+  return sent.substr(std::min(api::kFrameHead, sent.size()));
+}
 
 class LocalWatch final : public kube::Watch {
  public:
@@ -100,12 +111,17 @@ std::unique_ptr<kube::Watch> LocalApi::watch(kube::Request request, kube::WatchS
                            call = Call{std::move(request), user_}, serverHalf, clientEnd,
                            close]() mutable {
     if (serverHalf->ended) return;
+    // Watchers of other processes get the same message, so it is made once, and is read faster.
+    const bool protobuf =
+        call.request.protobuf && hasMessages(call.request, server->registry());
     LineSink lines;
-    lines.onLine = [executor, clientEnd](const Bytes& line) {
-      executor->post([clientEnd, line] {
+    lines.onLine = [server, executor, clientEnd, protobuf](const Bytes& line) {
+      Bytes sent = line;
+      if (protobuf) sent = server->watchFrames()->frameOf(line, server->registry());
+      executor->post([clientEnd, sent = std::move(sent)] {
         if (!clientEnd->open) return;
         const auto onEvent = clientEnd->sink.onEvent;  // may end the watch
-        if (onEvent) onEvent(std::string_view(*line).substr(0, line->size() - 1));
+        if (onEvent) onEvent(eventIn(*sent));
       });
     };
     lines.onEnd = close;

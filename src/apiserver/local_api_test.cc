@@ -6,15 +6,19 @@
 
 #include <future>
 
+#include "api/pod.h"
+#include "api/protobuf/envelope.h"
 #include "apiserver/testing.h"
 #include "base/event_loop.h"
 #include "kube/client.h"
+#include "kube/received.h"
 
 namespace koord::apiserver::testing {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 using LocalApiTest = ServerTest;
 
@@ -85,6 +89,31 @@ Task<void> createMany(kube::Api* api, int count, std::promise<int>* done) {
     made += result.has_value();
   }
   done->set_value(made);
+}
+
+TEST_F(LocalApiTest, aWatchSendsProtobufToThoseWhoReadIt) {
+  LocalApi api(*server, loop);
+  std::vector<std::string> events;
+  const auto watch = [&](bool protobuf) {
+    kube::Request request = podsRequest(kube::Verb::Watch);
+    request.protobuf = protobuf;
+    return api.watch(std::move(request),
+                     {[&](std::string_view event) { events.emplace_back(event); }, nullptr});
+  };
+  auto message = watch(true);
+  auto json = watch(false);
+  loop.runReady();
+  events.clear();
+  post(kPods, pod("web"));
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_THAT(events[1], StartsWith(R"({"type":"ADDED")"));
+  const auto opened = api::openWatchEvent(events[0]);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(opened->type, "ADDED");
+  EXPECT_EQ(kube::objectIn<api::Pod>(opened->object)->metadata.name, "web");
+  message.reset();
+  json.reset();
+  loop.runReady();  // the server's half ends
 }
 
 TEST(LocalApiThreadsTest, componentsOfOtherThreadsSeeEveryEvent) {

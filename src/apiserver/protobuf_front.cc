@@ -97,6 +97,12 @@ void setType(net::Headers& headers, std::string_view type) {
     if (name == "Content-Type") value = type;
 }
 
+bool hasMessages(const Registry& registry, std::string_view group, std::string_view version,
+                 std::string_view resource) {
+  const auto found = registry.find(group, version, resource);
+  return found && schemaOf(registry, found->apiVersion(version), found->kind);
+}
+
 // Returns true if the objects below this path have messages: /api/V/[namespaces/NS/]RESOURCE...
 bool hasMessages(std::string_view path, const Registry& registry) {
   std::vector<std::string_view> parts;
@@ -110,8 +116,7 @@ bool hasMessages(std::string_view path, const Registry& registry) {
   if (parts.size() > at && parts[at] == "watch") ++at;
   if (parts.size() > at + 2 && parts[at] == "namespaces") at += 2;
   if (parts.size() <= at) return false;
-  const auto resource = registry.find(group == 0 ? "" : parts[1], parts[group + 1], parts[at]);
-  return resource && schemaOf(registry, resource->apiVersion(parts[group + 1]), resource->kind);
+  return hasMessages(registry, group == 0 ? "" : parts[1], parts[group + 1], parts[at]);
 }
 
 bool isJson(const net::Headers& headers) {
@@ -176,6 +181,10 @@ class ProtobufResponder final : public Responder {
 
 bool isProtobuf(std::string_view contentType) {
   return contentType.find(kType) != std::string_view::npos;
+}
+
+bool hasMessages(const kube::Request& request, const Registry& registry) {
+  return hasMessages(registry, request.group, request.version, request.resource);
 }
 
 Result<std::string> jsonOfProtobuf(std::string_view body, const Registry& registry) {

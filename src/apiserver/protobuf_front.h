@@ -10,6 +10,7 @@
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/call.h"
 #include "base/result.h"
+#include "kube/api.h"
 #include "net/http_server.h"
 
 namespace koord::apiserver {
@@ -19,12 +20,15 @@ bool isProtobuf(std::string_view contentType);
 // The body as JSON, with apiVersion and kind. Fails for kinds without a protobuf message.
 Result<std::string> jsonOfProtobuf(std::string_view body, const Registry& registry);
 
+// Returns true if the objects of the requested resource have protobuf messages.
+bool hasMessages(const kube::Request& request, const Registry& registry);
+
 // An object, a list or a Status as a whole protobuf body; "" if it cannot be converted. `lossy`
 // drops the parts that have no protobuf form.
 std::string protobufOfJson(std::string_view text, const Registry& registry, bool lossy);
 
-// The newest frames of watches. The watchers of a change get the same line one after the other, so
-// the first one's frame serves all. One for each server, on its executor.
+// The newest frames of watches (api/protobuf/envelope.h). The watchers of a change get the same line
+// one after the other, so the first one's frame serves all. One for each server, on its executor.
 class WatchFrames {
  public:
   // The frame of a line, which is identified by its address.

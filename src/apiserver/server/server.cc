@@ -7,6 +7,7 @@
 #include "apiserver/authn/service_account_tokens.h"
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/metricsapi/metrics_api.h"
+#include "apiserver/protobuf_front.h"
 #include "apiserver/registry/crd.h"
 #include "apiserver/server/absent.h"
 #include "apiserver/server/body.h"
@@ -102,6 +103,7 @@ Server::Server(Executor& executor, ServerOptions options)
       store_(executor, {options_.historyEvents}),
       admission_(executor, options_.webhookCaller, random_),
       quotas_(executor, store_, registry_),
+      watchFrames_(std::make_shared<WatchFrames>()),
       crdCleanup_(std::make_unique<CrdCleanup>(*this)),
       policyChecks_(std::make_unique<PolicyChecks>(*this)) {
   admission_.setHost(

@@ -65,6 +65,8 @@ struct LineSink {
   std::function<void(Error error)> onEnd;
 };
 
+class WatchFrames;
+
 class WatchStream {
  public:
   virtual ~WatchStream() = default;
@@ -98,6 +100,7 @@ class Server {
   void publish(const std::string& address, int port) { systemObjects_->publish(address, port); }
 
   const Bytes& eventLine(const Event& event, bool added);
+  const std::shared_ptr<WatchFrames>& watchFrames() const { return watchFrames_; }
 
   struct Counters {
     std::uint64_t requests = 0, failures = 0, watches = 0, slowWatchersCut = 0;
@@ -138,6 +141,7 @@ class Server {
     Bytes line;
   };
   EventLine addedLine_, modifiedLine_;
+  std::shared_ptr<WatchFrames> watchFrames_;
   // Destroyed first: they call the server.
   std::unique_ptr<CrdCleanup> crdCleanup_;
   std::unique_ptr<PolicyChecks> policyChecks_;

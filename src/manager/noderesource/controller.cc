@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kube/client.h"
 #include "manager/noderesource/cpu_ratios.h"
 #include "manager/noderesource/explanation.h"
@@ -128,18 +130,18 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
   view.device = device.get();
   view.topology = topology.get();
   fillView(view);
-  const ResourceTable table = calculate(view);
+  const ResourceTable table = calculate(view, problems);
   publish(name, table);
   const double ratio = normalizationIn(table).value_or(1);
   auto zones = zonesToWrite(view, table, ratio);
   api::Node copy = *node;
-  prepare(table, copy);
+  prepare(table, copy, problems);
 
   Record& record = records_[name];
-  if (record.loggedProblems != problems) {
-    for (const auto& problem : problems) log::warn("node {}: {}", name, problem);
-    record.loggedProblems = std::move(problems);
-  }
+  for (const auto& problem : problems)
+    if (std::ranges::find(record.loggedProblems, problem) == record.loggedProblems.end())
+      log::warn("node {}: {}", name, problem);
+  record.loggedProblems = std::move(problems);
   const SteadyTime now = executor_.steadyNow();
   const auto interval = updateInterval(strategy);
   const bool overdue = !record.written || now - *record.written > interval;
@@ -237,10 +239,13 @@ Result<json::value> NodeResourceController::explain(const std::string& name) con
   view.device = device.get();
   view.topology = topology.get();
   fillView(view);
-  return explainNode(view, calculate(view), enabledFor(strategy));
+  std::vector<std::string> problems;
+  const ResourceTable table = calculate(view, problems);
+  return explainNode(view, table, enabledFor(strategy));
 }
 
-ResourceTable NodeResourceController::calculate(const NodeView& view) const {
+ResourceTable NodeResourceController::calculate(const NodeView& view,
+                                                std::vector<std::string>& problems) const {
   const bool enabled = enabledFor(view.strategy);
   ResourceTable table;
   for (const auto& plugin : plugins_) {
@@ -249,8 +254,7 @@ ResourceTable NodeResourceController::calculate(const NodeView& view) const {
     metrics_.pluginRan(plugin->name(), items.has_value(),
                        runs ? "ResourceCalculate" : "ResourceReset");
     if (!items) {
-      log::warn("{} of node {}: {}", plugin->name(), view.node.metadata.name,
-                items.error().message);
+      problems.push_back(fmt::format("{}: {}", plugin->name(), items.error().message));
       continue;
     }
     for (auto& item : *items) table[item.name] = std::move(item);
@@ -258,12 +262,13 @@ ResourceTable NodeResourceController::calculate(const NodeView& view) const {
   return table;
 }
 
-void NodeResourceController::prepare(const ResourceTable& table, api::Node& copy) {
+void NodeResourceController::prepare(const ResourceTable& table, api::Node& copy,
+                                     std::vector<std::string>& problems) {
   for (const auto& plugin : plugins_) {
     const auto prepared = plugin->prepare(table, copy);
     metrics_.pluginRan(plugin->name(), prepared.has_value(), "NodePrepare");
     if (!prepared)
-      log::warn("{} of node {}: {}", plugin->name(), copy.metadata.name, prepared.error().message);
+      problems.push_back(fmt::format("{}: {}", plugin->name(), prepared.error().message));
   }
 }
 

@@ -47,7 +47,8 @@ class NodeResourceController {
     std::optional<SteadyTime> written;  // when the status was last found up to date or written
     std::optional<SteadyTime> due;      // time of the next check
     std::optional<SteadyTime> zonesWritten;
-    std::vector<std::string> loggedProblems;  // logged errors of its annotation
+    // Errors of its annotation and of plugins at the last check; each is logged when it appears.
+    std::vector<std::string> loggedProblems;
   };
 
   void startWhenSynced();
@@ -56,12 +57,12 @@ class NodeResourceController {
   Task<Result<>> reconcile(std::string name);
   void fillView(NodeView& view) const;
   bool enabledFor(const model::ColocationStrategy& strategy) const;
-  ResourceTable calculate(const NodeView& view) const;
+  ResourceTable calculate(const NodeView& view, std::vector<std::string>& problems) const;
   // The desired amounts of the zones; nullopt if no write is needed.
   std::optional<ZoneAmounts> zonesToWrite(const NodeView& view, const ResourceTable& table,
                                           double ratio);
   Task<Result<>> writeTopology(std::string name, ZoneAmounts amounts, double ratio);
-  void prepare(const ResourceTable& table, api::Node& copy);
+  void prepare(const ResourceTable& table, api::Node& copy, std::vector<std::string>& problems);
   bool needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
                   const api::Node& after) const;
   void setDue(Record& record, const NodeView& view, bool heldBack);

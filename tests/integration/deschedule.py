@@ -6,16 +6,14 @@
 The nodes are simulated and koord-descheduler is not there, so it needs neither root nor much time; 77 without kubectl.
 """
 
-import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 
 from one_machine import Cluster
-from waiting import SKIP, Failure, check, wait_until
+from simulated_nodes import run_steps
+from waiting import Failure, check, wait_until
 
 NAMESPACE = "hot-node-demo"
 CONFIGURATION = """apiVersion: descheduler/v1alpha2
@@ -104,29 +102,5 @@ class DescheduleTest:
                 self.nothing_has_been_moved)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", required=True, type=os.path.abspath)
-    parser.add_argument("--source", required=True, type=os.path.abspath)
-    options = parser.parse_args()
-    if not shutil.which("kubectl"):
-        print("skipped: there is no kubectl")
-        return SKIP
-    folder = tempfile.mkdtemp(prefix="koord-deschedule-")
-    test, failed = DescheduleTest(options, folder), None
-    try:
-        for step in test.steps():
-            step()
-            print("ok  ", step.__name__.replace("_", " "), flush=True)
-    except Failure as error:
-        failed = error
-        print("FAIL", step.__name__, error, test.cluster.log_tail())
-    finally:
-        if test.cluster.process:
-            test.cluster.kill()
-        shutil.rmtree(folder, ignore_errors=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_steps(__doc__, DescheduleTest, "--source"))

@@ -7,20 +7,18 @@ Hostile questions are bounded, and a reader without rights learns nothing. It ne
 77 without kubectl.
 """
 
-import argparse
 import json
 import os
-import shutil
 import ssl
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 
 from one_machine import Cluster
-from waiting import SKIP, Failure, check, wait_until
+from simulated_nodes import run_steps
+from waiting import check, wait_until
 
 
 def container(cpu):
@@ -202,28 +200,5 @@ class SimulateTest:
                 self.hostile_questions_are_bounded, self.who_has_no_rights_learns_nothing)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", required=True, type=os.path.abspath)
-    options = parser.parse_args()
-    if not shutil.which("kubectl"):
-        print("skipped: there is no kubectl")
-        return SKIP
-    folder = tempfile.mkdtemp(prefix="koord-simulate-")
-    test, failed = SimulateTest(options, folder), None
-    try:
-        for step in test.steps():
-            step()
-            print("ok  ", step.__name__.replace("_", " "), flush=True)
-    except Failure as error:
-        failed = error
-        print("FAIL", step.__name__, error, test.cluster.log_tail())
-    finally:
-        if test.cluster.process:
-            test.cluster.kill()
-        shutil.rmtree(folder, ignore_errors=True)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_steps(__doc__, SimulateTest))

@@ -10,15 +10,44 @@ from one_machine import Cluster
 from waiting import SKIP, Failure
 
 
+def parsed(what, *paths):
+    """The options of the command line, which are all paths and needed."""
+    parser = argparse.ArgumentParser(description=what.splitlines()[0])
+    for path in paths:
+        parser.add_argument(path, required=True, type=os.path.abspath)
+    return parser.parse_args()
+
+
+def run_steps(what, make, *needed):
+    """The main function of a test: calls the steps of make(options, folder), which has a Cluster named `cluster`.
+
+    `needed`: more options of the command line, which are paths. The exit status; 77 means that kubectl is missing.
+    """
+    options = parsed(what, "--programs", *needed)
+    if not shutil.which("kubectl"):
+        print("skipped: kubectl is missing")
+        return SKIP
+    with tempfile.TemporaryDirectory(prefix="koord-steps-", ignore_cleanup_errors=True) as folder:
+        test = make(options, folder)
+        try:
+            for step in test.steps():
+                step()
+                print("ok  ", step.__name__.replace("_", " "), flush=True)
+        except Failure as failure:
+            print("FAIL", step.__name__, failure, test.cluster.log_tail())
+            return 1
+        finally:
+            if test.cluster.process:
+                test.cluster.kill()
+    return 0
+
+
 def run_on_simulated_nodes(what, steps, *flags):
     """Starts a cluster with these flags of `koordctl up` and calls the steps with it and the repository's folder.
 
     A flag may name a file of the repository as {source}/FILE. The exit status; 77 means that kubectl is missing.
     """
-    parser = argparse.ArgumentParser(description=what.splitlines()[0])
-    parser.add_argument("--programs", required=True, help="folder with koordctl and the components")
-    parser.add_argument("--source", required=True, type=os.path.abspath, help="the repository")
-    options = parser.parse_args()
+    options = parsed(what, "--programs", "--source")
     if not shutil.which("kubectl"):
         print("skipped: kubectl is missing")
         return SKIP

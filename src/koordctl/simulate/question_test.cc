@@ -95,5 +95,15 @@ status:
   EXPECT_THAT(simulationText(json::value(5), false), HasSubstr("no status"));
 }
 
+TEST(SimulateText, pods_that_the_answer_hides_are_counted_and_must_have_nodes) {
+  const json::value pending =
+      *parseYaml("status: {complete: true, placed: 1, pending: 1, hiddenPods: 2, pods: []}");
+  EXPECT_THAT(simulationText(pending, false),
+              HasSubstr("2 more pods in namespaces that you may not read"));
+  EXPECT_FALSE(allPlaced(pending));
+  EXPECT_TRUE(allPlaced(
+      *parseYaml("status: {complete: true, placed: 2, pending: 0, hiddenPods: 2, pods: []}")));
+}
+
 }  // namespace
 }  // namespace koord::koordctl

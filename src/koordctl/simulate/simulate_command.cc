@@ -22,6 +22,8 @@ namespace koord::koordctl {
 
 namespace {
 
+constexpr int kMaxTries = 10;  // a second apart
+
 class Simulator {
  public:
   Simulator(const SimulateOptions& options, Executor& executor)
@@ -106,6 +108,7 @@ class Simulator {
     }
   }
 
+  // Asks again while the scheduler is busy with other simulations.
   Task<Result<json::value>> ask(json::object spec) {
     net::HttpRequest request;
     request.method = "POST";
@@ -114,9 +117,15 @@ class Simulator {
     request.body = toJson(json::object{{"apiVersion", "simulation.koordinator.sh/v1alpha1"},
                                        {"kind", "Simulation"},
                                        {"spec", std::move(spec)}});
-    auto fetching = scheduler_.fetch(std::move(request));
-    auto reply = co_await fetching;
-    if (!reply) co_return fail(std::move(reply.error()));
+    Result<net::HttpResponse> reply;
+    for (int left = kMaxTries; left > 0; --left) {
+      auto fetching = scheduler_.fetch(request);
+      reply = co_await fetching;
+      if (!reply) co_return fail(std::move(reply.error()));
+      if (reply->status != 429 || left == 1) break;
+      auto pause = sleepFor(executor_, std::chrono::seconds(1));
+      co_await pause;
+    }
     auto answer = parseJson(reply->body);
     if (reply->status == 200) co_return answer;
     const std::string_view message = answer ? textAt(*answer, "message") : std::string_view();

@@ -91,6 +91,12 @@ void addVictims(std::string& out, const json::value& status) {
     out += fmt::format("  {} in namespaces that you may not read\n", counted(hidden, "pod"));
 }
 
+void addHidden(std::string& out, const json::value& status, const char* field,
+               std::string_view what) {
+  if (const std::int64_t hidden = numberAt(status, field); hidden > 0)
+    out += fmt::format("\n{} in namespaces that you may not read\n", counted(hidden, what));
+}
+
 std::string missingText(const json::value& remedy) {
   const json::value* amounts = at(remedy, "nearestMiss", "missing");
   if (!amounts || !amounts->is_object()) return {};
@@ -170,6 +176,7 @@ std::string simulationText(const json::value& result, bool explain) {
   out += '\n';
   addPods(out, status, explain);
   addPending(out, status);
+  addHidden(out, status, "hiddenPods", "more pod");
   addRemedies(out, status);
   addVictims(out, status);
   addOthers(out, status);
@@ -185,6 +192,7 @@ bool allPlaced(const json::value& result) {
   const json::value* status = find(result, "status");
   const json::value* complete = status ? find(*status, "complete") : nullptr;
   if (!complete || !complete->is_bool() || !complete->get_bool()) return false;
+  if (numberAt(*status, "pending") > 0) return false;  // the answer may hide pods
   for (const json::value& pod : arrayAt(*status, "pods"))
     if (textAt(pod, "state") != "placed") return false;
   return true;

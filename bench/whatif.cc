@@ -127,9 +127,7 @@ struct Asking {
 };
 
 std::string questionOf(json::object spec) {
-  return toJson(json::object{{"apiVersion", oracle::kSimulationVersion},
-                             {"kind", oracle::kSimulationKind},
-                             {"spec", std::move(spec)}});
+  return toJson(oracle::simulationOf(std::move(spec)));
 }
 
 json::value workload(const std::string& name, std::int64_t replicas, bool gang) {

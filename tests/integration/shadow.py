@@ -160,6 +160,10 @@ def refuses_what_is_wrong(home):
     said = home.run("shadow", "--scheduler", f"https://127.0.0.1:{home.shadow.port}", "--kubeconfig",
                     home.data("s") + "/kubeconfig", status=1)
     check("certificate" in said.lower(), said)
+    question = {"apiVersion": "simulation.koordinator.sh/v1alpha1", "kind": "Simulation", "spec": {"objects": [pod("p", 10)]}}
+    said = home.kubectl("create", "--raw", "/apis/v1/simulations", "-f", "-", "--server", f"https://localhost:{home.shadow.port}",
+                        "--certificate-authority", home.shadow.certificate, name="s", stdin=json.dumps(question), fails=True)
+    check("currently unable to handle" in said, f"a shadow answers a simulation: {said}")
     home.shadow.kill()
 
 

@@ -100,10 +100,8 @@ std::optional<Foretold> Process::foretell(const api::Pod& pod) {
   api::Pod asked = pod;
   asked.status = {};
   json::object spec{{"objects", json::array{api::encodeObject(asked)}}};
-  const auto question = scheduler::oracle::readQuestion(
-      json::object{{"apiVersion", scheduler::oracle::kSimulationVersion},
-                   {"kind", scheduler::oracle::kSimulationKind},
-                   {"spec", std::move(spec)}});
+  const auto question =
+      scheduler::oracle::readQuestion(scheduler::oracle::simulationOf(std::move(spec)));
   if (!question) throw std::logic_error(question.error().message);
   Foretold foretold{.received = program_->seam().api.received()};
   auto child = scheduler::oracle::ask(program_->scheduler(), program_->seam(),

@@ -167,6 +167,8 @@ class App final : public RunningScheduler {
   }
 
   oracle::Service::Subject subject() {
+    if (instance().shadow())
+      return {.absent = "a shadow (--shadow-of) does not schedule: ask the other scheduler"};
     if (!instance().synced()) return {};
     const Informers& informers = instance().informers();
     return {&instance().scheduler(), &ring_->seam(),

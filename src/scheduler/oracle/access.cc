@@ -14,7 +14,6 @@ namespace koord::scheduler::oracle {
 
 namespace {
 
-constexpr const char* kSystemNamespace = "koordinator-system";
 constexpr std::size_t kMaxAskedNamespaces = 100;
 
 // The plural of the kinds that are expanded; others are in the table of stored kinds.
@@ -27,10 +26,6 @@ std::string resourceOf(const QuestionObject& object) {
 bool isNamespaced(const QuestionObject& object) {
   if (const StoredKind* kind = storedKind(object.group, object.kind)) return kind->type.namespaced;
   return !(object.group.empty() && object.kind == "Node");
-}
-
-std::string spaceOf(const QuestionObject& object) {
-  return object.namespace_.empty() ? "default" : object.namespace_;
 }
 
 // The namespaces whose pods the caller may list.
@@ -135,7 +130,7 @@ void hideNodes(json::object& status) {
 
 }  // namespace
 
-std::vector<kube::ResourceAccess> rightsFor(const Question& question) {
+std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std::string& home) {
   std::vector<kube::ResourceAccess> rights;
   std::set<std::tuple<std::string, std::string, std::string>> seen;
   const auto create = [&](const std::string& group, std::string resource, std::string space) {
@@ -149,7 +144,7 @@ std::vector<kube::ResourceAccess> rightsFor(const Question& question) {
   };
   for (const QuestionObject& object : question.objects) {
     if (!isSimulated(object)) continue;
-    create(object.group, resourceOf(object), isNamespaced(object) ? spaceOf(object) : "");
+    create(object.group, resourceOf(object), isNamespaced(object) ? namespaceOf(object) : "");
   }
   if (!question.addNodes.empty()) create("", "nodes", "");
   const auto change = [&](const char* verb, const std::string& node) {
@@ -167,7 +162,7 @@ std::vector<kube::ResourceAccess> rightsFor(const Question& question) {
                       .group = "",
                       .resource = "configmaps",
                       .subresource = "",
-                      .namespace_ = kSystemNamespace,
+                      .namespace_ = home,
                       .name = ""});
   return rights;
 }
@@ -177,7 +172,7 @@ std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Store
   for (const QuestionObject& object : question.objects) {
     const StoredKind* kind = storedKind(object.group, object.kind);
     if (!kind || workloadOf(object) != Workload::None) continue;
-    const std::string space = kind->type.namespaced ? spaceOf(object) : "";
+    const std::string space = kind->type.namespaced ? namespaceOf(object) : "";
     const std::string name(textAt(object.document, "metadata", "name"));
     if (kind->contains(stores, {space, name}))
       rights.push_back({.verb = "update",

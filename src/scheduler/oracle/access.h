@@ -12,9 +12,9 @@
 namespace koord::scheduler::oracle {
 
 // The rights to do what the question supposes: create its objects in their namespaces, create
-// nodes, patch or delete nodes, and update the scheduler's configuration. Objects that are not
-// simulated need none.
-std::vector<kube::ResourceAccess> rightsFor(const Question& question);
+// nodes, patch or delete nodes, and update the scheduler's configuration, which is a ConfigMap of
+// `home`, the namespace of the scheduler. Objects that are not simulated need none.
+std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std::string& home);
 // In addition: to update those of its objects that exist already.
 std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Stores& stores);
 // In addition, for each namespace of a pod on a node that is drained or lost.

@@ -1,33 +1,10 @@
 #include "scheduler/oracle/access.h"
 
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <set>
-
-#include "base/yaml.h"
+#include "scheduler/oracle/oracle_fixture.h"
 #include "scheduler/plugins/elasticquota/quotas.h"
 
-namespace koord::scheduler::oracle {
+namespace koord::scheduler::oracle::testing {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-// May do what the set says: "list pods in namespace \"a\"".
-class SomeCaller final : public kube::Caller {
- public:
-  explicit SomeCaller(std::set<std::string> rights) : rights_(std::move(rights)) {}
-  const std::string& name() const override { return name_; }
-  Task<Result<bool>> may(kube::ResourceAccess access) const override {
-    co_return rights_.contains(describe(access));
-  }
-
- private:
-  const std::string name_ = "someone";
-  const std::set<std::string> rights_;
-};
 
 Task<void> keepVisible(const kube::Caller* caller, json::value answer, json::value* visible) {
   auto hiding = visiblePart(*caller, std::move(answer));
@@ -44,13 +21,12 @@ json::value visibleTo(std::set<std::string> rights, const std::string& status) {
 }
 
 Question questionOf(const std::string& spec) {
-  return *readQuestion(json::object{
-      {"apiVersion", kSimulationVersion}, {"kind", kSimulationKind}, {"spec", *parseYaml(spec)}});
+  return *readQuestion(simulationWith(spec));
 }
 
 std::vector<std::string> rightsOf(const std::string& spec) {
   std::vector<std::string> rights;
-  for (const auto& right : rightsFor(questionOf(spec))) rights.push_back(describe(right));
+  for (const auto& right : rightsFor(questionOf(spec), "home")) rights.push_back(describe(right));
   return rights;
 }
 
@@ -66,12 +42,14 @@ objects:
 - {apiVersion: scheduling.koordinator.sh/v1alpha1, kind: Reservation, metadata: {name: r, namespace: x}}
 addNodes: [{count: 1, like: a}]
 drainNodes: [b]
-loseNodes: [c])"),
+loseNodes: [c]
+configuration: {})"),
               ElementsAre("create pods in namespace \"x\"",
                           "create deployments.apps in namespace \"default\"",
                           "create deployments.apps in namespace \"z\"",
                           "create reservations.scheduling.koordinator.sh", "create nodes",
-                          "patch nodes \"b\"", "delete nodes \"c\""));
+                          "patch nodes \"b\"", "delete nodes \"c\"",
+                          "update configmaps in namespace \"home\""));
 }
 
 TEST(OracleAccess, objects_that_are_not_simulated_need_no_right) {
@@ -132,4 +110,4 @@ TEST(OracleAccess, a_caller_who_may_list_everything_sees_everything) {
 }
 
 }  // namespace
-}  // namespace koord::scheduler::oracle
+}  // namespace koord::scheduler::oracle::testing

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/time.h"
 #include "scheduler/oracle/kinds.h"
 #include "scheduler/oracle/remedy.h"
 
@@ -61,6 +66,42 @@ json::object withNote(json::object status, const std::string& note) {
   return status;
 }
 
+// Pods that have no node, in the order in which they came into the queue.
+std::vector<PodPtr> waitingPods(const Scheduler& scheduler) {
+  std::vector<std::tuple<WallTime, api::ObjectKey, PodPtr>> inOrder;
+  for (const auto& [uid, pod] : scheduler.pendingPods()) {
+    if (pod->kind || scheduler.cluster().findPod(uid)) continue;
+    const QueuedPod* queued = scheduler.queue().find(uid);
+    inOrder.emplace_back(queued ? queued->timestamp : WallTime::min(),
+                         api::keyOf(pod->pod->metadata), pod);
+  }
+  std::ranges::sort(inOrder);
+  std::vector<PodPtr> pods;
+  for (auto& [since, key, pod] : inOrder) pods.push_back(std::move(pod));
+  return pods;
+}
+
+// Deployments of the question that exist: a simulation has no controller that replaces their pods.
+void noteDeployments(const Question& question, Stores& stores, std::vector<std::string>& notes) {
+  std::set<api::ObjectKey> asked;
+  for (const QuestionObject& object : question.objects)
+    if (workloadOf(object) == Workload::Deployment)
+      asked.insert({namespaceOf(object), std::string(textAt(object.document, "metadata", "name"))});
+  if (asked.empty()) return;
+  std::set<api::ObjectKey> existing;
+  for (const auto& [key, set] : stores.of<api::ReplicaSetSelection>().all()) {
+    const auto* owner = api::controllerOf(set->metadata);
+    if (!owner || owner->kind != "Deployment") continue;
+    api::ObjectKey deployment{key.namespace_, owner->name};
+    if (asked.contains(deployment)) existing.insert(std::move(deployment));
+  }
+  for (const api::ObjectKey& deployment : existing)
+    notes.push_back(
+        fmt::format("Deployment {} exists: the pods that it has stay, and those of the question "
+                    "come in addition",
+                    deployment.toString()));
+}
+
 }  // namespace
 
 // The same objects in a scheduler that is built from the other configuration.
@@ -87,17 +128,18 @@ Result<std::unique_ptr<Scheduler>> Answerer::otherScheduler(const json::value& c
     other.podAdded(named ? record.info->pod
                          : placedOn(*record.info, cluster.node(record.node).name)->pod);
   }
-  for (const auto& [uid, pod] : now.pendingPods())
-    if (!pod->kind && !cluster.findPod(uid)) other.podAdded(pod->pod);
+  for (const PodPtr& pod : waitingPods(now)) other.podAdded(pod->pod);
   return made;
 }
 
 Result<json::value> Answerer::answer(const Question& question, const CompletePods& pods) {
+  since_ = subject_.executor.wallNow();
   Scheduler* scheduler = &subject_.scheduler;
   auto expansion = expand(question, kMaxPods, [&](const api::ObjectKey& pod) {
     return scheduler->pending(pod) || (subject_.exists && subject_.exists(pod));
   });
   if (!expansion) return fail(std::move(expansion.error()));
+  noteDeployments(question, scheduler->stores(), expansion->notes);
   subject_.api.cut([this](const kube::Request& request) -> Result<std::string> {
     if (!server_) return fail(ErrorCode::Unavailable, "the simulation has not begun");
     return server_->answer(request);
@@ -127,8 +169,14 @@ Result<json::value> Answerer::answer(const Question& question, const CompletePod
   return resultOf(std::move(status));
 }
 
+json::object Answerer::newStatus() const {
+  return {{"complete", false},
+          {"state",
+           json::object{{"time", formatMicroTime(since_)}, {"version", subject_.api.received()}}}};
+}
+
 json::object Answerer::describe() const {
-  json::object status{{"complete", false}};
+  json::object status = newStatus();
   json::array pods, victims, others, notes;
   std::uint64_t placed = 0, pending = 0, notTried = course_->leftOut();
   for (const FollowedPod& pod : course_->pods()) {
@@ -160,7 +208,7 @@ json::object Answerer::describe() const {
 }
 
 json::value Answerer::sofar(const std::string& why) const {
-  return resultOf(withNote(course_ ? describe() : json::object{{"complete", false}}, why));
+  return resultOf(withNote(course_ ? describe() : newStatus(), why));
 }
 
 }  // namespace koord::scheduler::oracle

@@ -5,8 +5,10 @@
 //
 //   status:
 //     complete: true               # false: a limit was reached; the rest was not tried
+//     state: {time, version}       # of the scheduler when it was copied; the version counts the
+//                                  # events and answers that the scheduler had received
 //     placed, pending, notTried    # numbers of pods
-//     pods: [{namespace, name, of, from, state, node, message}]
+//     pods: [{namespace, name, of, from, state, node, nominatedNode, message}]
 //     victims: [{namespace, name, node, priority, preemptor, preemptorPriority, plugin}]
 //     others: [{namespace, name, node}]   # pods that were pending before and have a node now
 //     remedies: [{pods, of, nearestMiss, butForOne, nodes: {count, like}}]
@@ -49,8 +51,10 @@ class Answerer {
  private:
   Result<std::unique_ptr<Scheduler>> otherScheduler(const json::value& configuration);
   json::object describe() const;
+  json::object newStatus() const;
 
   Subject subject_;
+  WallTime since_{};                  // when the state was copied
   std::unique_ptr<Scheduler> other_;  // with the question's configuration
   std::unique_ptr<ScratchServer> server_;
   std::unique_ptr<Course> course_;

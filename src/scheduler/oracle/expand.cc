@@ -66,9 +66,6 @@ class Expander {
   static std::string_view nameOf(const QuestionObject& object) {
     return textAt(object.document, "metadata", "name");
   }
-  static std::string namespaceOf(const QuestionObject& object) {
-    return object.namespace_.empty() ? "default" : object.namespace_;
-  }
 
   Result<> addStored(const QuestionObject& object, bool namespaced) {
     json::value document = object.document;

@@ -20,6 +20,8 @@
 #include <optional>
 #include <utility>
 
+#include "scheduler/oracle/budget.h"
+
 namespace koord::scheduler::oracle {
 
 using namespace std::chrono_literals;
@@ -28,13 +30,9 @@ namespace {
 
 constexpr std::size_t kReserve = 64 << 20;  // to write an answer when memory has run out
 constexpr std::size_t kMaxText = 128 << 20;
-constexpr int kNiceness = 5;  // a third of a processor that both want
-// In a control group with a limit, a child gets a share of what is left: others run beside it, and
-// both processes copy pages.
-constexpr std::uint64_t kShares = 8;
-constexpr std::uint64_t kLeastMemory = std::uint64_t{128} << 20;  // the reserve included
-constexpr std::chrono::milliseconds kGlance{100};                 // between looks at `cancelled`
-constexpr int kPipe = 3;                                          // its number in the child
+constexpr int kNiceness = 5;                       // a third of a processor that both want
+constexpr std::chrono::milliseconds kGlance{100};  // between looks at `cancelled`
+constexpr int kPipe = 3;                           // its number in the child
 
 // In the child.
 std::unique_ptr<char[]> gReserve;  // NOLINT: operator new's handler takes no arguments
@@ -84,7 +82,7 @@ void isolate(int pipe, const ForkLimits& limits, pid_t parent) {
   limit(RLIMIT_CORE, 0);
   const auto cpu = std::chrono::ceil<std::chrono::seconds>(limits.time + limits.grace);
   limit(RLIMIT_CPU, static_cast<std::uint64_t>(cpu.count()) + 1);
-  limit(RLIMIT_AS, virtualMemory() + boundedMemory(limits.memory, "/sys/fs/cgroup"));
+  limit(RLIMIT_AS, virtualMemory() + boundedMemory(limits.memory, kCgroupRoot));
 }
 
 void outOfMemoryHandler() {
@@ -133,19 +131,6 @@ std::optional<std::string> lastText(std::string_view bytes) {
 }
 
 }  // namespace
-
-std::uint64_t boundedMemory(std::uint64_t wanted, const std::string& cgroup) {
-  for (const auto& [most, used] :
-       {std::pair{"/memory.max", "/memory.current"},
-        {"/memory/memory.limit_in_bytes", "/memory/memory.usage_in_bytes"}}) {
-    std::uint64_t limit = 0, now = 0;  // "max" is not a number: there is no limit
-    if (!(std::ifstream(cgroup + most) >> limit) || !(std::ifstream(cgroup + used) >> now))
-      continue;
-    const std::uint64_t left = limit > now ? limit - now : 0;
-    return std::min(wanted, std::max(kLeastMemory, left / kShares));
-  }
-  return wanted;
-}
 
 ChildSide::ChildSide(Duration time) : until_(std::chrono::steady_clock::now() + time) {}
 
@@ -210,7 +195,7 @@ Result<> ForkedAnswer::read(const std::atomic<bool>& cancelled, std::string& tex
   const auto until = steady_clock::now() + time_;
   std::array<char, 64 << 10> buffer{};
   for (;;) {
-    if (cancelled) return fail(ErrorCode::Cancelled, "the scheduler stops");
+    if (cancelled) return fail(ErrorCode::Cancelled, "the scheduler stops, or the client has gone");
     const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
     pollfd waiting{pipe_, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(std::clamp(left, 0ms, kGlance).count()));

@@ -24,12 +24,8 @@ namespace koord::scheduler::oracle {
 struct ForkLimits {
   Duration time = std::chrono::seconds(5);   // after that it should finish: ChildSide::isLate
   Duration grace = std::chrono::seconds(5);  // in addition; then it is killed
-  std::uint64_t memory = 1ULL << 30;         // that it may allocate, bytes
+  std::uint64_t memory = 1ULL << 30;         // that it may allocate at most, bytes (budget.h)
 };
-
-// The memory that a child may allocate, in bytes: less than `wanted` if the control group at this
-// path has a limit. Exceeding that would end the whole group, the parent included.
-std::uint64_t boundedMemory(std::uint64_t wanted, const std::string& cgroup);
 
 // What the child is given.
 class ChildSide {

@@ -1,41 +1,22 @@
 // Questions that a user might ask to break the scheduler or its answer.
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "base/file.h"
 #include "base/testing/test_folder.h"
+#include "scheduler/oracle/budget.h"
 #include "scheduler/oracle/oracle_fixture.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
 #include "scheduler/plugins/deviceshare/device_world.h"
 
-namespace koord::scheduler::oracle {
+namespace koord::scheduler::oracle::testing {
 namespace {
-
-using scheduler::testing::aNode;
-using scheduler::testing::aPod;
-using testing::Asked;
-using testing::deploymentText;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::placesIn;
-using testing::podText;
-
-scheduler::testing::PodBuilder ownedPod(const char* name, const char* kind) {
-  auto pod = aPod(name).request("cpu", "1");
-  api::OwnerReference owner;
-  owner.apiVersion = "apps/v1";
-  owner.kind = kind;
-  owner.name = "set";
-  owner.controller = true;
-  pod.object().metadata.ownerReferences.push_back(std::move(owner));
-  return pod;
-}
 
 std::string workloadText(const std::string& kind, const std::string& version,
                          const std::string& spec, const std::string& pod = "containers: []",
@@ -228,6 +209,26 @@ TEST(HostileQuestion, an_object_that_exists_is_changed_and_keeps_its_status) {
               ElementsAre("PodGroup g exists: it is changed as kubectl apply would change it"));
 }
 
+TEST(HostileQuestion, a_deployment_that_exists_is_said_to_come_in_addition) {
+  Asked a;
+  a.node(aNode("a"));
+  auto set = std::make_shared<api::ReplicaSetSelection>();
+  set->metadata.namespace_ = "default";
+  set->metadata.name = "web-5f6d";
+  set->metadata.uid = "real";
+  api::OwnerReference owner;
+  owner.apiVersion = "apps/v1";
+  owner.kind = "Deployment";
+  owner.name = "web";
+  owner.controller = true;
+  set->metadata.ownerReferences.push_back(std::move(owner));
+  a.scheduler->stores().of<api::ReplicaSetSelection>().set(set);
+  EXPECT_THAT(notesIn(a.ask("objects: [" + deploymentText("web", 1, "1") + "]")),
+              ElementsAre("Deployment default/web exists: the pods that it has stay, and those of "
+                          "the question come in addition"));
+  EXPECT_THAT(notesIn(a.ask("objects: [" + deploymentText("api", 1, "1") + "]")), IsEmpty());
+}
+
 ForkedAnswer forked(const std::function<void(const ChildSide&)>& child, ForkLimits limits = {}) {
   return *ForkedAnswer::start(limits, child, [] { ::_exit(2); });
 }
@@ -264,22 +265,44 @@ TEST(Forked, the_child_has_a_low_priority_and_no_files_but_its_own) {
   EXPECT_EQ(child.wait(cancelled).value_or("none"), "5 4");
 }
 
-TEST(Forked, a_limited_control_group_leaves_the_child_a_share) {
-  std::string root = testMemoryFolder() + "/oracle-XXXXXX";
-  ASSERT_TRUE(::mkdtemp(root.data()));
-  const auto write = [&](const char* file, std::string_view text) {
-    ASSERT_TRUE(writeFileAtomic(root + file, text));
-  };
-  EXPECT_EQ(boundedMemory(1'000'000'000, root), 1'000'000'000u);
-  write("/memory.current", "1000000000\n");
-  write("/memory.max", "max\n");
-  EXPECT_EQ(boundedMemory(1'000'000'000, root), 1'000'000'000u);
-  write("/memory.max", "5000000000\n");
-  EXPECT_EQ(boundedMemory(1'000'000'000, root), 500'000'000u);
-  write("/memory.max", "900000000\n");
-  EXPECT_EQ(boundedMemory(1'000'000'000, root), std::uint64_t{128} << 20);
-  std::filesystem::remove_all(root);
+// The folder of a control group.
+struct ControlGroup {
+  std::string folder = testMemoryFolder() + "/oracle-XXXXXX";
+  ControlGroup() { EXPECT_TRUE(::mkdtemp(folder.data())); }
+  ~ControlGroup() { std::filesystem::remove_all(folder); }
+  void write(const char* file, std::string_view text) const {
+    std::filesystem::create_directories(std::filesystem::path(folder + file).parent_path());
+    ASSERT_TRUE(writeFileAtomic(folder + file, text));
+  }
+};
+
+TEST(OracleBudget, a_limited_control_group_leaves_the_child_a_share_of_its_memory) {
+  const ControlGroup group;
+  EXPECT_EQ(boundedMemory(1'000'000'000, group.folder), 1'000'000'000u);
+  group.write("/memory.current", "1000000000\n");
+  group.write("/memory.max", "max\n");
+  EXPECT_EQ(boundedMemory(1'000'000'000, group.folder), 1'000'000'000u);
+  group.write("/memory.max", "5000000000\n");
+  EXPECT_EQ(boundedMemory(1'000'000'000, group.folder), 500'000'000u);
+  group.write("/memory.max", "900000000\n");
+  EXPECT_EQ(boundedMemory(1'000'000'000, group.folder), std::uint64_t{128} << 20);
+}
+
+TEST(OracleBudget, one_cpu_of_a_limited_control_group_is_left_to_the_scheduler) {
+  const std::size_t most = std::max(2u, std::thread::hardware_concurrency()) - 1;
+  const ControlGroup group;
+  EXPECT_EQ(boundedChildren(1000, group.folder), most) << "no limit: the host's CPUs";
+  EXPECT_EQ(boundedChildren(1, group.folder), 1u);
+  group.write("/cpu/cpu.cfs_period_us", "100000\n");
+  group.write("/cpu/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(boundedChildren(1000, group.folder), most);
+  group.write("/cpu/cpu.cfs_quota_us", "50000\n");
+  EXPECT_EQ(boundedChildren(1000, group.folder), 1u);
+  group.write("/cpu.max", "max 100000\n");
+  EXPECT_EQ(boundedChildren(1000, group.folder), most);
+  group.write("/cpu.max", "200000 100000\n");
+  EXPECT_EQ(boundedChildren(1000, group.folder), 1u);
 }
 
 }  // namespace
-}  // namespace koord::scheduler::oracle
+}  // namespace koord::scheduler::oracle::testing

@@ -25,8 +25,7 @@ void copyAll(Stores& from, Stores& to) {
 
 template <class T>
 StoredKind kindOf() {
-  StoredKind kind{
-      .type = T::kType, .get = {}, .contains = {}, .set = {}, .erase = {}, .copy = copyAll<T>};
+  StoredKind kind{.type = T::kType, .get = {}, .contains = {}, .set = {}, .copy = copyAll<T>};
   kind.get = [](Stores& stores, const api::ObjectKey& key) {
     const auto object = stores.of<T>().get(key);
     return object ? api::encodeObject(*object) : json::value();
@@ -44,7 +43,6 @@ StoredKind kindOf() {
     stores.of<T>().set(std::make_shared<const T>(*std::move(object)));
     return {};
   };
-  kind.erase = [](Stores& stores, const api::ObjectKey& key) { stores.of<T>().erase(key); };
   return kind;
 }
 

@@ -19,7 +19,6 @@ struct StoredKind {
   std::function<bool(Stores&, const api::ObjectKey&)> contains;
   // Stores the object, or replaces it. The error names the field.
   std::function<Result<>(Stores&, const json::value&)> set;
-  std::function<void(Stores&, const api::ObjectKey&)> erase;
   // Copies all objects.
   std::function<void(Stores& from, Stores& to)> copy;
 };

@@ -1,18 +1,31 @@
 #pragma once
 
-// A scheduler that tests ask, on virtual time.
+// A scheduler that tests ask, on virtual time, and a caller with some rights.
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <set>
 
 #include "base/yaml.h"
 #include "scheduler/config/shipped.h"
 #include "scheduler/core/scheduler_fixture.h"
+#include "scheduler/oracle/access.h"
 #include "scheduler/oracle/oracle.h"
 
 namespace koord::scheduler::oracle::testing {
 
 using scheduler::testing::aNode;
 using scheduler::testing::aPod;
+using scheduler::testing::PodBuilder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// The document with this spec, as YAML.
+inline json::value simulationWith(std::string_view spec) {
+  return simulationOf(*parseYaml(spec));
+}
 
 // A scheduler behind a seam, with the shipped configuration.
 struct Asked : scheduler::testing::SchedulerFixture {
@@ -29,8 +42,7 @@ struct Asked : scheduler::testing::SchedulerFixture {
   ~Asked() { scheduler.reset(); }
 
   Result<json::value> ask(std::string_view spec, const CompletePods& complete = {}) {
-    const auto question = readQuestion(json::object{
-        {"apiVersion", kSimulationVersion}, {"kind", kSimulationKind}, {"spec", *parseYaml(spec)}});
+    const auto question = readQuestion(simulationWith(spec));
     if (!question) return fail(Error(question.error()));
     auto child = oracle::ask(*scheduler, seam, registry, *question, complete, limits, exists);
     if (!child) return fail(Error(child.error()));
@@ -44,14 +56,39 @@ struct Asked : scheduler::testing::SchedulerFixture {
     const auto answer = ask(spec);
     return answer ? "answered: " + toJson(*answer) : answer.error().message;
   }
-  std::shared_ptr<const api::Pod> runs(scheduler::testing::PodBuilder pod,
-                                       const std::string& node) {
+  std::shared_ptr<const api::Pod> runs(PodBuilder pod, const std::string& node) {
     auto bound = pod.nodeName(node).build();
     pods[bound->metadata.name] = bound;
     scheduler->podAdded(bound);
     return bound;
   }
 };
+
+// May do what the set says: "list pods in namespace \"a\"".
+class SomeCaller final : public kube::Caller {
+ public:
+  explicit SomeCaller(std::set<std::string> rights) : rights_(std::move(rights)) {}
+  const std::string& name() const override { return name_; }
+  Task<Result<bool>> may(kube::ResourceAccess access) const override {
+    co_return rights_.contains(describe(access));
+  }
+
+ private:
+  const std::string name_ = "someone";
+  const std::set<std::string> rights_;
+};
+
+// A pod of a workload of this kind.
+inline PodBuilder ownedPod(const char* name, const char* kind) {
+  auto pod = aPod(name).request("cpu", "1");
+  api::OwnerReference owner;
+  owner.apiVersion = "apps/v1";
+  owner.kind = kind;
+  owner.name = "set";
+  owner.controller = true;
+  pod.object().metadata.ownerReferences.push_back(std::move(owner));
+  return pod;
+}
 
 // "name node" for each pod of the answer.
 inline std::vector<std::string> placesIn(const json::value& status) {

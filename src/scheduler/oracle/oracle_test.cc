@@ -1,19 +1,8 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "base/time.h"
 #include "scheduler/oracle/oracle_fixture.h"
 
-namespace koord::scheduler::oracle {
+namespace koord::scheduler::oracle::testing {
 namespace {
-
-using scheduler::testing::aNode;
-using scheduler::testing::aPod;
-using testing::Asked;
-using testing::deploymentText;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::placesIn;
-using testing::podText;
 
 TEST(Oracle, says_where_a_pod_will_go_and_nothing_of_the_question_is_left) {
   Asked a;
@@ -108,20 +97,10 @@ TEST(Oracle, pods_of_a_drained_node_go_elsewhere_but_for_those_that_belong_to_it
   Asked a;
   a.node(aNode("a"));
   a.node(aNode("b"));
-  const auto owned = [](const char* name, const char* kind) {
-    auto pod = aPod(name).request("cpu", "1");
-    api::OwnerReference owner;
-    owner.apiVersion = "apps/v1";
-    owner.kind = kind;
-    owner.name = "set";
-    owner.controller = true;
-    pod.object().metadata.ownerReferences.push_back(std::move(owner));
-    return pod;
-  };
   CompletePods complete;
   for (const auto& pod :
-       {a.runs(owned("web", "ReplicaSet"), "a"), a.runs(owned("db-0", "StatefulSet"), "a"),
-        a.runs(owned("agent", "DaemonSet"), "a"), a.runs(aPod("alone"), "a")})
+       {a.runs(ownedPod("web", "ReplicaSet"), "a"), a.runs(ownedPod("db-0", "StatefulSet"), "a"),
+        a.runs(ownedPod("agent", "DaemonSet"), "a"), a.runs(aPod("alone"), "a")})
     complete.emplace(pod->metadata.uid, pod);
   const auto drained = a.ask("drainNodes: [a]", complete);
   ASSERT_TRUE(drained) << drained.error().message;
@@ -161,6 +140,41 @@ objects: [)";
               HasSubstr("spec.configuration"));
 }
 
+TEST(Oracle, pods_that_wait_enter_the_queue_of_another_configuration_in_their_order) {
+  Asked a;
+  a.node(aNode("a"));
+  for (int n = 0; n < 10; ++n) {
+    a.create(aPod(fmt::format("p{}", n)).request("cpu", "8"));
+    a.run(std::chrono::milliseconds(1));
+  }
+  const auto answer = a.ask(R"(
+configuration:
+  apiVersion: kubescheduler.config.k8s.io/v1
+  kind: KubeSchedulerConfiguration
+addNodes:
+- {count: 1, node: {status: {allocatable: {cpu: "24", memory: 64Gi, pods: "100"}}}})");
+  ASSERT_TRUE(answer) << answer.error().message;
+  std::vector<std::string> names;
+  for (const json::value& other : memberOf(*answer, "others").get_array())
+    names.emplace_back(textAt(other, "name"));
+  EXPECT_THAT(names, ElementsAre("p0", "p1", "p2")) << toJson(*answer);
+}
+
+TEST(Oracle, the_answer_has_the_time_and_the_version_of_its_state) {
+  Asked a;
+  a.node(aNode("a"));
+  const auto before = a.ask("objects: []");
+  ASSERT_TRUE(before) << before.error().message;
+  EXPECT_EQ(textAt(*before, "state", "time"), formatMicroTime(a.loop.wallNow()));
+  EXPECT_EQ(*at(*before, "state", "version"), json::value(a.seam.api.received()));
+  a.create(aPod("p"));
+  a.run();
+  const auto after = a.ask("objects: []");
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(*at(*after, "state", "version"), json::value(a.seam.api.received()));
+  EXPECT_NE(*at(*after, "state", "version"), *at(*before, "state", "version"));
+}
+
 TEST(Oracle, a_million_replicas_are_answered_in_part) {
   Asked a;
   a.node(aNode("a").allocatable("cpu", "1000").allocatable("pods", "100000"));
@@ -174,17 +188,11 @@ TEST(Oracle, a_million_replicas_are_answered_in_part) {
 TEST(Oracle, a_question_that_takes_too_long_is_answered_with_what_was_found) {
   Asked a;
   a.node(aNode("a"));
-  const auto question = readQuestion(
-      json::object{{"apiVersion", kSimulationVersion},
-                   {"kind", kSimulationKind},
-                   {"spec", *parseYaml("objects: [" + deploymentText("web", 5, "1") + "]")}});
-  auto child = oracle::ask(*a.scheduler, a.seam, a.registry, *question, {}, {.time = Duration(0)});
-  ASSERT_TRUE(child);
-  const std::atomic<bool> cancelled = false;
-  const auto text = answerOf(*std::move(child), cancelled);
-  ASSERT_TRUE(text) << text.error().message;
-  EXPECT_THAT(*text, HasSubstr("the time limit was reached"));
-  EXPECT_THAT(*text, HasSubstr(R"("complete":false)"));
+  a.limits.time = Duration(0);
+  const auto answer = a.ask("objects: [" + deploymentText("web", 5, "1") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(toJson(*answer), HasSubstr("the time limit was reached"));
+  EXPECT_EQ(memberOf(*answer, "complete"), json::value(false));
 }
 
 TEST(Oracle, bindings_on_their_way_succeed_in_the_simulation) {
@@ -216,4 +224,4 @@ TEST(Oracle, errors_name_the_field) {
 }
 
 }  // namespace
-}  // namespace koord::scheduler::oracle
+}  // namespace koord::scheduler::oracle::testing

@@ -44,13 +44,11 @@ Result<> addObject(Question& question, std::string path, const json::value& docu
   }
   if (question.objects.size() >= kMaxObjects)
     return wrong("spec.objects", fmt::format("must have at most {} items", kMaxObjects));
-  const auto slash = version.find('/');
-  question.objects.push_back(
-      {.path = std::move(path),
-       .group = std::string(slash == version.npos ? std::string_view() : version.substr(0, slash)),
-       .kind = std::string(kind),
-       .namespace_ = std::string(textAt(document, "metadata", "namespace")),
-       .document = document});
+  question.objects.push_back({.path = std::move(path),
+                              .group = std::string(groupOf(version)),
+                              .kind = std::string(kind),
+                              .namespace_ = std::string(textAt(document, "metadata", "namespace")),
+                              .document = document});
   return {};
 }
 
@@ -102,6 +100,20 @@ Result<> checkFields(const json::value& spec) {
 }
 
 }  // namespace
+
+std::string namespaceOf(const QuestionObject& object) {
+  return object.namespace_.empty() ? "default" : object.namespace_;
+}
+
+std::string_view groupOf(std::string_view apiVersion) {
+  const auto slash = apiVersion.find('/');
+  return slash == apiVersion.npos ? std::string_view() : apiVersion.substr(0, slash);
+}
+
+json::value simulationOf(json::value spec) {
+  return json::object{
+      {"apiVersion", kSimulationVersion}, {"kind", kSimulationKind}, {"spec", std::move(spec)}};
+}
 
 Result<Question> readQuestion(const json::value& document) {
   if (!document.is_object()) return fail(ErrorCode::Invalid, "must be an object");

@@ -17,6 +17,7 @@
 // (expand.h). Errors are Invalid and name the field.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -27,7 +28,7 @@ namespace koord::scheduler::oracle {
 inline constexpr const char* kSimulationVersion = "simulation.koordinator.sh/v1alpha1";
 inline constexpr const char* kSimulationKind = "Simulation";
 
-inline constexpr std::size_t kMaxQuestionBytes = 8 << 20;
+inline constexpr std::size_t kMaxQuestionBytes = 3 << 20;  // as net::ServerOptions
 inline constexpr std::size_t kMaxObjects = 20'000;
 inline constexpr std::int64_t kMaxNewNodes = 5'000;
 inline constexpr std::size_t kMaxChangedNodes = 1'000;
@@ -55,6 +56,13 @@ struct Question {
   json::value configuration;  // null: the scheduler's own
 };
 
+// The object's namespace; "default" if it names none.
+std::string namespaceOf(const QuestionObject& object);
+// The group of an apiVersion; "" = core.
+std::string_view groupOf(std::string_view apiVersion);
+
 Result<Question> readQuestion(const json::value& document);
+// The document of a question.
+json::value simulationOf(json::value spec);
 
 }  // namespace koord::scheduler::oracle

@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include "model/well_known.h"
 #include "scheduler/framework/services.h"
 #include "scheduler/framework/transforms.h"
 #include "scheduler/services/explain.h"
@@ -12,8 +13,6 @@ namespace koord::scheduler::oracle {
 namespace {
 
 constexpr std::string_view kPlugin = "ElasticQuota";
-constexpr const char* kQuotaLabel = "quota.scheduling.koordinator.sh/name";
-constexpr const char* kTreeLabel = "quota.scheduling.koordinator.sh/tree-id";
 constexpr std::size_t kMaxQuotas = 100;
 
 using Ask = std::function<Result<json::value>(const std::string&)>;
@@ -53,11 +52,10 @@ QuotaViews quotasOf(Scheduler& scheduler, const std::vector<AskedPod>& pods) {
   std::set<std::tuple<std::string, std::string, std::string>> seen;
   for (const AskedPod& asked : pods) {
     const api::ObjectMeta& meta = asked.pod->metadata;
-    const auto label = [&](const char* key) {
-      const std::string* text = api::findIn(meta.labels, key);
-      return text ? *text : std::string();
-    };
-    if (!seen.emplace(meta.namespace_, label(kQuotaLabel), label(kTreeLabel)).second) continue;
+    if (!seen.emplace(meta.namespace_, api::textIn(meta.labels, model::kLabelQuotaName),
+                      api::textIn(meta.labels, model::kLabelQuotaTree))
+             .second)
+      continue;
     if (views.size() >= kMaxQuotas) break;
     const PodPtr pod = scheduler.describe(asked.pod);
     const json::object facts = pluginFacts(scheduler, *pod);

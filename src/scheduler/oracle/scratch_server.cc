@@ -7,6 +7,7 @@
 #include "kube/received.h"
 #include "scheduler/framework/transforms.h"
 #include "scheduler/oracle/kinds.h"
+#include "scheduler/oracle/question.h"
 
 namespace koord::scheduler::oracle {
 
@@ -93,8 +94,6 @@ void ScratchServer::deliver(const PodObject& before, std::shared_ptr<api::Pod> a
     const auto last = changed_.find(after->metadata.uid);
     if (last != changed_.end() && last->second == after) changed_.erase(last);
     scheduler_.podUpdated(before, after);
-    const bool bound = before->spec.nodeName.empty() && !after->spec.nodeName.empty();
-    if (bound && onBound) onBound(*after);
   });
 }
 
@@ -173,10 +172,8 @@ void ScratchServer::createPod(std::shared_ptr<api::Pod> pod) {
 }
 
 Result<bool> ScratchServer::create(const json::value& object) {
-  const std::string_view version = textAt(object, "apiVersion");
-  const auto slash = version.find('/');
   const StoredKind* kind =
-      storedKind(slash == version.npos ? "" : version.substr(0, slash), textAt(object, "kind"));
+      storedKind(groupOf(textAt(object, "apiVersion")), textAt(object, "kind"));
   if (!kind) return fail(ErrorCode::Invalid, "unknown kind");
   const api::ObjectKey key{std::string(textAt(object, "metadata", "namespace")),
                            std::string(textAt(object, "metadata", "name"))};

@@ -7,7 +7,6 @@
 //
 // A victim disappears as soon as it is deleted.
 
-#include <functional>
 #include <map>
 #include <string>
 
@@ -23,9 +22,6 @@ class ScratchServer {
 
   // Carries out a write of the scheduler; the changes come on later turns.
   Result<std::string> answer(const kube::Request& request);
-
-  // Called when a pod is bound.
-  std::function<void(const api::Pod& pod)> onBound;
 
   // --- What users write.
   void createPod(std::shared_ptr<api::Pod> pod);

@@ -59,8 +59,24 @@ Task<std::invoke_result_t<Fn&>> aside(Executor& executor, Fn fn) {
 
 }  // namespace
 
+// One of the places for simulations that run at once.
+class Service::Place {
+ public:
+  Place(std::set<Cancelled>& running, Cancelled cancelled)
+      : running_(running), cancelled_(std::move(cancelled)) {
+    running_.insert(cancelled_);
+  }
+  ~Place() { running_.erase(cancelled_); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  std::set<Cancelled>& running_;
+  const Cancelled cancelled_;
+};
+
 Service::~Service() {
-  stopping_ = true;
+  for (const Cancelled& simulation : running_) *simulation = true;
 }
 
 bool Service::concerns(const net::ServerRequest& request) {
@@ -71,19 +87,23 @@ bool Service::concerns(const net::ServerRequest& request) {
 void Service::handle(net::ServerRequest request, std::shared_ptr<net::Responder> to,
                      std::shared_ptr<const kube::Caller> caller) {
   const std::string what = request.method + " " + request.target;
-  tasks_.spawn(net::runHandler(what, to, respond(std::move(request), to, std::move(caller))));
+  auto cancelled = std::make_shared<std::atomic<bool>>(false);
+  to->onClosed([cancelled] { *cancelled = true; });
+  tasks_.spawn(net::runHandler(
+      what, to, respond(std::move(request), to, std::move(caller), std::move(cancelled))));
 }
 
 Task<void> Service::respond(net::ServerRequest request, std::shared_ptr<net::Responder> to,
-                            std::shared_ptr<const kube::Caller> caller) {
-  auto replying = reply(request, *caller);
+                            std::shared_ptr<const kube::Caller> caller, Cancelled cancelled) {
+  auto replying = reply(request, *caller, cancelled);
   Reply reply = co_await replying;
   net::Headers headers{{"Content-Type", "application/json"}, {"X-Content-Type-Options", "nosniff"}};
   if (reply.status == 429) headers.push_back({"Retry-After", "1"});
   to->respond(reply.status, std::move(headers), std::move(reply.body));
 }
 
-Task<Service::Reply> Service::reply(const net::ServerRequest& request, const kube::Caller& caller) {
+Task<Service::Reply> Service::reply(const net::ServerRequest& request, const kube::Caller& caller,
+                                    const Cancelled& cancelled) {
   const auto refused = [](const Error& error) {
     return Reply{statusOf(error), messageOf(error.message)};
   };
@@ -93,41 +113,45 @@ Task<Service::Reply> Service::reply(const net::ServerRequest& request, const kub
         413, messageOf(fmt::format("a question has at most {} MiB", kMaxQuestionBytes >> 20))};
   if (const Subject subject = subject_(); !subject.scheduler)
     co_return Reply{503, messageOf(subject.absent)};
-  if (running_ >= kMaxAtOnce)
-    co_return Reply{429, messageOf(fmt::format("{} simulations run at once", kMaxAtOnce))};
-  struct Slot {
-    std::size_t& running;
-    explicit Slot(std::size_t& count) : running(count) { ++running; }
-    ~Slot() { --running; }
-    Slot(const Slot&) = delete;
-    Slot& operator=(const Slot&) = delete;
-  } slot(running_);
+  if (running_.size() >= atOnce_)
+    co_return Reply{429, messageOf(fmt::format("at most {} simulations run at once", atOnce_))};
+  const Place place(running_, cancelled);
   auto reading = aside(executor_, [&request] { return questionIn(request.body); });
   const auto question = co_await reading;
   if (!question) co_return refused(question.error());
-  std::vector<kube::ResourceAccess> rights = rightsFor(*question);
-  Scheduler* const scheduler = subject_().scheduler;
-  if (scheduler)
-    std::ranges::move(rightsToChange(*question, scheduler->stores()), std::back_inserter(rights));
-  if (rights.size() > kMaxRights)
-    co_return Reply{400, messageOf(fmt::format("a question needs at most {} different rights, of "
-                                               "kinds in namespaces",
-                                               kMaxRights))};
-  auto checking = checkRights(caller, std::move(rights));
-  const auto allowed = co_await checking;
-  if (!allowed) co_return refused(allowed.error());
-  auto listing = podsToMove(caller, *question);
-  const auto pods = co_await listing;
-  if (!pods) co_return refused(pods.error());
-  auto simulating = simulate(*question, *pods);
-  auto answer = co_await simulating;
+  auto answering = visibleAnswer(*question, caller, cancelled);
+  const auto answer = co_await answering;
   if (!answer) co_return refused(answer.error());
-  auto hiding = visiblePart(caller, *std::move(answer));
-  const auto visible = co_await hiding;
-  if (!visible) co_return refused(visible.error());
-  auto writing = aside(executor_, [&visible] { return toJson(*visible); });
+  auto writing = aside(executor_, [&answer] { return toJson(*answer); });
   auto text = co_await writing;
   co_return Reply{200, std::move(text)};
+}
+
+Task<Result<json::value>> Service::visibleAnswer(const Question& question,
+                                                 const kube::Caller& caller,
+                                                 const Cancelled& cancelled) {
+  const Subject subject = subject_();
+  if (!subject.scheduler) co_return fail(ErrorCode::Unavailable, subject.absent);
+  Scheduler& scheduler = *subject.scheduler;
+  const std::string& home = scheduler.configuration().leaderElection.resourceNamespace;
+  std::vector<kube::ResourceAccess> rights = rightsFor(question, home);
+  std::ranges::move(rightsToChange(question, scheduler.stores()), std::back_inserter(rights));
+  if (rights.size() > kMaxRights)
+    co_return fail(ErrorCode::Invalid, fmt::format("a question needs at most {} different rights, "
+                                                   "of kinds in namespaces",
+                                                   kMaxRights));
+  auto checking = checkRights(caller, std::move(rights));
+  const auto allowed = co_await checking;
+  if (!allowed) co_return fail(Error(allowed.error()));
+  auto listing = podsToMove(caller, question);
+  const auto pods = co_await listing;
+  if (!pods) co_return fail(Error(pods.error()));
+  auto simulating = simulate(question, *pods, cancelled);
+  auto answer = co_await simulating;
+  if (!answer) co_return answer;
+  auto hiding = visiblePart(caller, *std::move(answer));
+  auto visible = co_await hiding;
+  co_return visible;
 }
 
 Task<Result<>> Service::checkRights(const kube::Caller& caller,
@@ -171,20 +195,23 @@ Task<Result<CompletePods>> Service::podsToMove(const kube::Caller& caller,
   co_return pods;
 }
 
-Task<Result<json::value>> Service::simulate(const Question& question, const CompletePods& pods) {
+Task<Result<json::value>> Service::simulate(const Question& question, const CompletePods& pods,
+                                            const Cancelled& cancelled) {
   const Subject subject = subject_();
   if (!subject.scheduler) co_return fail(ErrorCode::Unavailable, subject.absent);
   if (!subject.scheduler->configuration().extenders.empty())
     co_return fail(ErrorCode::Unavailable,
                    "this scheduler uses HTTP extenders, which a simulation cannot ask");
+  if (*cancelled) co_return fail(ErrorCode::Cancelled, "the client has gone");
   auto forked =
       ask(*subject.scheduler, *subject.seam, registry_, question, pods, {}, subject.exists);
   if (!forked) co_return fail(std::move(forked.error()));
-  auto waiting = aside(executor_, [this, &child = *forked]() -> Result<json::value> {
-    const auto text = answerOf(std::move(child), stopping_);
-    if (!text) return fail(Error(text.error()));
-    return parseJson(*text);
-  });
+  auto waiting =
+      aside(executor_, [&child = *forked, &cancelled = *cancelled]() -> Result<json::value> {
+        const auto text = answerOf(std::move(child), cancelled);
+        if (!text) return fail(Error(text.error()));
+        return parseJson(*text);
+      });
   auto answer = co_await waiting;
   co_return answer;
 }

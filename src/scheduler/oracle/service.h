@@ -6,7 +6,7 @@
 // SubjectAccessReview. Statuses: 400 the question cannot be read, 403 a right is missing, 413 too
 // large, 429 too many simulations at once, 503 the state is not complete yet or the process is a
 // shadow, 504 no answer in time.
-// A standby answers as soon as it has read the cluster.
+// A standby answers as soon as it has read the cluster. A simulation ends when its client is gone.
 //
 // On the component's executor, outside of recordings: an answer changes nothing. Threads read
 // questions, wait for children, and read and write answers.
@@ -14,10 +14,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "kube/api.h"
 #include "net/http_server.h"
 #include "scheduler/oracle/access.h"
+#include "scheduler/oracle/budget.h"
 #include "scheduler/oracle/oracle.h"
 
 namespace koord::scheduler::oracle {
@@ -37,8 +39,13 @@ class Service {
   };
   // api: for pods on nodes that are drained. They must outlive the service.
   Service(Executor& executor, kube::Api& api, const Registry& registry,
-          std::function<Subject()> subject)
-      : executor_(executor), api_(api), registry_(registry), subject_(std::move(subject)) {}
+          std::function<Subject()> subject,
+          std::size_t atOnce = boundedChildren(kMaxAtOnce, kCgroupRoot))
+      : executor_(executor),
+        api_(api),
+        registry_(registry),
+        subject_(std::move(subject)),
+        atOnce_(atOnce) {}
   // Ends running simulations.
   ~Service();
 
@@ -51,20 +58,27 @@ class Service {
     int status = 200;
     std::string body;
   };
+  using Cancelled = std::shared_ptr<std::atomic<bool>>;
+  class Place;
   Task<void> respond(net::ServerRequest request, std::shared_ptr<net::Responder> to,
-                     std::shared_ptr<const kube::Caller> caller);
-  Task<Reply> reply(const net::ServerRequest& request, const kube::Caller& caller);
+                     std::shared_ptr<const kube::Caller> caller, Cancelled cancelled);
+  // Status 200 and an answer, or why there is none.
+  Task<Reply> reply(const net::ServerRequest& request, const kube::Caller& caller,
+                    const Cancelled& cancelled);
+  Task<Result<json::value>> visibleAnswer(const Question& question, const kube::Caller& caller,
+                                          const Cancelled& cancelled);
   Task<Result<>> checkRights(const kube::Caller& caller, std::vector<kube::ResourceAccess> rights);
   // The complete pods on the nodes of the question; the caller must be allowed to evict them.
   Task<Result<CompletePods>> podsToMove(const kube::Caller& caller, const Question& question);
-  Task<Result<json::value>> simulate(const Question& question, const CompletePods& pods);
+  Task<Result<json::value>> simulate(const Question& question, const CompletePods& pods,
+                                     const Cancelled& cancelled);
 
   Executor& executor_;
   kube::Api& api_;
   const Registry registry_;
   const std::function<Subject()> subject_;
-  std::size_t running_ = 0;
-  std::atomic<bool> stopping_ = false;
+  const std::size_t atOnce_;
+  std::set<Cancelled> running_;
   TaskGroup tasks_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/selector.h"
 #include "scheduler/engine/tolerations.h"
 #include "scheduler/framework/profile.h"
 
@@ -82,7 +81,11 @@ void FragmentationAware::observe(const PodInfo& pod) {
   sketch_.observe(key.bytes(), ask, pod.pod);
   if (++seen_ < rebuildAt_) return;
   rebuildAt_ = std::max(kFirstRebuild, seen_ + std::min(seen_ / 2, kRarestRebuild));
-  stale_ = stale_ || demandChanged();
+  if (demandChanged()) outdate();
+}
+
+void FragmentationAware::outdate() const {
+  if (!std::exchange(stale_, true)) ++epoch_;
 }
 
 bool FragmentationAware::demandChanged() const {
@@ -95,8 +98,7 @@ bool FragmentationAware::demandChanged() const {
 
 std::uint64_t FragmentationAware::epoch(const CycleState&, const PodInfo&) const {
   const std::size_t nodes = cluster_.liveCount();
-  if (nodes > nodes_ + nodes_ / 8 || nodes + nodes_ / 8 < nodes_) stale_ = true;
-  if (stale_ && !std::exchange(announced_, true)) ++epoch_;
+  if (nodes > nodes_ + nodes_ / 8 || nodes + nodes_ / 8 < nodes_) outdate();
   return epoch_;
 }
 
@@ -111,7 +113,11 @@ std::vector<FragmentationAware::Placement> FragmentationAware::placementsOf() co
       signPlaces(classes[c].example->spec, key);
       auto it = std::ranges::find(placements, key.bytes(), &Placement::key);
       if (it == placements.end())
-        it = placements.insert(it, Placement{key.bytes(), classes[c].example, {}, {}});
+        it = placements.insert(it, {key.bytes(),
+                                    classes[c].example,
+                                    api::RequiredNodeAffinity(classes[c].example->spec),
+                                    {},
+                                    {}});
       ((*it).*members).set(c);
     }
   };
@@ -131,8 +137,7 @@ void FragmentationAware::rebuild() {
   addSupply(demand);
   model_.emplace(std::move(demand), static_cast<int>(args_.futures), args_.pressurePercent);
   nodes_ = cluster_.liveCount();
-  if (!announced_) ++epoch_;
-  stale_ = announced_ = false;
+  stale_ = false;
 }
 
 FragmentationAware::Capacity FragmentationAware::capacityOf(NodeId node) const {
@@ -181,8 +186,8 @@ const FragmentationAware::Admitted& FragmentationAware::admittedOn(NodeId node) 
   if (here.known || !object) return here;
   here.known = true;
   for (const Placement& placement : placements_) {
-    const api::RequiredNodeAffinity required(placement.example->spec);
-    if (!required.matches(object->metadata.labels, object->metadata.name).value_or(false)) continue;
+    const auto fits = placement.required.matches(object->metadata.labels, object->metadata.name);
+    if (!fits.value_or(false)) continue;
     if (!toleratesAll(placement.example->spec.tolerations, object->spec.taints)) continue;
     here.gpu |= placement.gpu;
     here.plain |= placement.plain;
@@ -224,7 +229,7 @@ std::int64_t FragmentationAware::rate(NodeId node, const NodeCredit* credit, con
 
 Status FragmentationAware::score(const CycleState& state, const PodInfo& pod,
                                  std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
-  if (stale_ || !model_) rebuild();
+  if (stale_) rebuild();
   const PodAsk ask = askOf(pod);
   for (std::size_t n = 0; n < nodes.size(); ++n)
     scores[n] = rate(nodes[n], state.view().on(nodes[n]), ask);

@@ -17,6 +17,7 @@
 // Score: the best node has 100. Each 173 thousandths of a GPU more of waste (for each GPU that the
 // pod requests) halve it, so that small differences between the best nodes decide.
 
+#include "api/selector.h"
 #include "scheduler/framework/gpu_capacity.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/fragmentationaware/args.h"
@@ -49,7 +50,8 @@ class FragmentationAware final : public Plugin,
   struct Placement {
     std::string key;
     std::shared_ptr<const api::Pod> example;
-    WasteModel::ClassSet gpu, plain;  // the classes
+    api::RequiredNodeAffinity required;  // of the example
+    WasteModel::ClassSet gpu, plain;     // the classes
   };
   struct Capacity {
     std::int64_t cpu = 0, memory = 0;  // milli-CPUs, MiB
@@ -64,6 +66,7 @@ class FragmentationAware final : public Plugin,
   GpuCapacityOffer* gpus() const;
   PodAsk askOf(const PodInfo& pod) const;
   bool demandChanged() const;
+  void outdate() const;
   void rebuild();
   std::vector<Placement> placementsOf() const;
   void addSupply(WasteModel::Demand& demand);
@@ -78,11 +81,9 @@ class FragmentationAware final : public Plugin,
   DemandSketch sketch_;
   std::uint64_t seen_ = 0;
   std::uint64_t rebuildAt_ = 1;
-  // Of the model. epoch() notices that it is out of date, score() rebuilds it.
-  mutable bool stale_ = true;
-  mutable bool announced_ = false;  // epoch_ has risen since the model became stale
-  mutable std::uint64_t epoch_ = 1;
-  std::size_t nodes_ = 0;  // when it was built
+  mutable bool stale_ = true;        // score() rebuilds the model
+  mutable std::uint64_t epoch_ = 1;  // rises when the model becomes stale
+  std::size_t nodes_ = 0;            // when it was built
   std::optional<WasteModel> model_;
   std::vector<DemandSketch::Class> gpuDemand_, plainDemand_;  // of the model
   std::vector<Placement> placements_;

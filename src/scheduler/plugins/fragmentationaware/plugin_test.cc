@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
 #include "scheduler/core/scheduler_fixture.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
+#include "scheduler/plugins/deviceshare/device_world.h"
 #include "scheduler/plugins/deviceshare/devices/machine.h"
 #include "scheduler/testing/world.h"
 
@@ -16,20 +18,25 @@ namespace {
 using testing::aNode;
 using testing::aPod;
 using testing::DeviceMachine;
+using testing::DeviceWorld;
 using testing::NodeBuilder;
 using testing::PodBuilder;
 using testing::SchedulerFixture;
 using testing::World;
 
-// A scheduler with DeviceShare and FragmentationAware, which alone scores.
+// A profile with DeviceShare and FragmentationAware, which alone scores.
+std::string packingWith(const std::string& args) {
+  return "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: "
+         "[{plugins: {multiPoint: {enabled: [{name: DeviceShare}]}, score: {disabled: [{name: "
+         "\"*\"}], enabled: [{name: FragmentationAware}]}}, pluginConfig: [{name: "
+         "FragmentationAware, args: " +
+         args + "}]}]}";
+}
+
+// A scheduler with that profile.
 struct WithPacking : SchedulerFixture {
   explicit WithPacking(const std::string& args = "{}") {
-    auto read = parseConfiguration(
-        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: "
-        "[{plugins: {multiPoint: {enabled: [{name: DeviceShare}]}, score: {disabled: [{name: "
-        "\"*\"}], enabled: [{name: FragmentationAware}]}}, pluginConfig: [{name: "
-        "FragmentationAware, args: " +
-        args + "}]}]}");
+    auto read = parseConfiguration(packingWith(args));
     EXPECT_TRUE(read) << read.error().message;
     configuration_ = *std::move(read);
     create();
@@ -148,6 +155,72 @@ TEST(FragmentationAware, without_gpus_cpu_and_memory_are_kept_in_the_ratio_that_
       world.scores(world.pod(aPod("q").request("cpu", "6").request("memory", "1Gi")));
   EXPECT_EQ(scores.at("fits"), 100);
   EXPECT_LT(scores.at("uneven"), 90);
+}
+
+// Random pods and changes of nodes: the search keeps the scores of nodes that have not changed.
+class KeptScores {
+ public:
+  KeptScores() {
+    for (std::size_t n = 0; n < kNodes; ++n) change(n);
+  }
+  void step() {
+    const double dice = random_.unit();
+    if (dice < 0.25 && !f_.running.empty()) {
+      const auto ended = random_.below(f_.running.size());
+      return f_.end(std::next(f_.running.begin(), static_cast<std::ptrdiff_t>(ended))->first);
+    }
+    if (dice < 0.3) return change(random_.below(kNodes));
+    place(anyPod());
+  }
+  int compared() const { return compared_; }
+
+ private:
+  static constexpr std::size_t kNodes = 12;
+
+  const char* anyModel() { return random_.chance(0.5) ? "A" : "B"; }
+  void change(std::size_t n) {
+    const std::string node = fmt::format("n{}", n);
+    f_.node(node, {{"model", anyModel()}});
+    DeviceMachine machine = DeviceMachine::eightGpus();
+    for (auto& gpu : machine.device.spec.devices) gpu.health = random_.chance(0.9);
+    if (n < kNodes - 2) f_.set(node, machine);
+  }
+  PodBuilder anyPod() {
+    static constexpr int kPercents[] = {30, 50, 50, 100, 400};
+    const std::string name = fmt::format("p{}", ++pods_);
+    const std::string cpu = std::to_string(1 + random_.below(8));
+    // What pods ask for changes with time.
+    if (random_.chance(pods_ < 300 ? 0.2 : 0.6)) return aPod(name).request("cpu", cpu);
+    PodBuilder pod = WithPacking::gpuPod(name, kPercents[random_.below(5)], cpu);
+    if (random_.chance(0.3)) pod.nodeSelector("model", anyModel());
+    return pod;
+  }
+  void place(const PodBuilder& builder) {
+    const PodPtr pod = f_.world.pod(builder);
+    f_.world.profile().offers<FragmentationAware>().front()->observe(*pod);
+    std::vector<std::string> feasible;
+    for (const auto& [node, why] : f_.world.filter(pod))
+      if (why.empty()) feasible.push_back(node);
+    if (feasible.size() < 2) return;
+    const std::string chosen = f_.world.place(pod);
+    const auto anew = f_.world.scores(pod, feasible);
+    std::int64_t best = 0;
+    for (const auto& [node, total] : anew) best = std::max(best, total);
+    ASSERT_EQ(anew.at(chosen), best) << pods_ << " " << chosen;
+    ++compared_;
+    f_.schedule(builder);
+  }
+
+  Random random_{11};
+  DeviceWorld f_{packingWith("{}")};
+  int pods_ = 0;
+  int compared_ = 0;
+};
+
+TEST(FragmentationAware, kept_scores_are_those_of_all_nodes_asked_anew) {
+  KeptScores walk;
+  for (int step = 0; step < 800 && !HasFatalFailure(); ++step) walk.step();
+  EXPECT_GT(walk.compared(), 300);
 }
 
 TEST(FragmentationAware, arguments_out_of_range_name_their_field) {

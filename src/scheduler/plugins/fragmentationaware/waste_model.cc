@@ -99,13 +99,17 @@ bool WasteModel::take(NodeSpace& space, const PodAsk& ask) const {
 
 std::int64_t WasteModel::largestGain(const PodAsk& ask) const {
   const bool withGpus = ask.gpus.count > 0;
-  const std::int64_t size = withGpus ? std::int64_t{ask.gpus.count} * ask.gpus.share
-                                     : 500 * ask.cpu / meanCpu_ + 500 * ask.memory / meanMemory_;
+  const std::int64_t share = ask.gpus.memory > 0 ? 1000 : ask.gpus.share;
+  const std::int64_t size = withGpus ? ask.gpus.count * share : plainSize(ask.cpu, ask.memory);
   return size * (kUnit * futures_ + (withGpus ? gpu_ : plain_).totalPressure);
 }
 
+std::int64_t WasteModel::plainSize(std::int64_t cpu, std::int64_t memory) const {
+  return 500 * cpu / meanCpu_ + 500 * memory / meanMemory_;
+}
+
 std::int64_t WasteModel::freeOn(const NodeSpace& space) const {
-  if (space.gpus == 0) return 500 * space.cpu / meanCpu_ + 500 * space.memory / meanMemory_;
+  if (space.gpus == 0) return plainSize(space.cpu, space.memory);
   std::int64_t sum = 0;
   for (std::uint32_t i = 0; i < space.gpus; ++i) sum += space.free[i];
   return sum;

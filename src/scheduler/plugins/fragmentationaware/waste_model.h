@@ -83,7 +83,7 @@ class WasteModel {
   // Takes the pod's resources. Returns false, and takes nothing, if they are not free.
   bool take(NodeSpace& space, const PodAsk& ask) const;
   // The most by which the pod can reduce the waste of a node: it uses what is stranded, and what no
-  // class can use.
+  // class can use. Bytes count as whole GPUs, because they may be one on some node.
   std::int64_t largestGain(const PodAsk& ask) const;
   int futures() const { return futures_; }
 
@@ -118,6 +118,8 @@ class WasteModel {
   static bool fits(const NodeSpace& space, const Need& need);
   static void place(NodeSpace& space, const Need& need);
   Deck makeDeck(std::vector<Class> classes, std::int64_t supply, std::int64_t percent) const;
+  // In thousandths of a mean node without GPUs.
+  std::int64_t plainSize(std::int64_t cpu, std::int64_t memory) const;
   std::int64_t freeOn(const NodeSpace& space) const;
   std::int64_t compute(const NodeSpace& space) const;
   std::int64_t stranded(NodeSpace space, const Kind& kind, const Future& future,

@@ -111,6 +111,28 @@ TEST(WasteModel, bytes_count_as_the_share_of_the_nodes_gpus) {
   EXPECT_EQ(space.free[0], 750);
 }
 
+TEST(WasteModel, no_pod_reduces_the_waste_by_more_than_the_largest_gain) {
+  WasteModel model = modelOf({{gpuAsk(1000, 1, 600), 1, 100}}, 100);
+  for (const GpuRequest& gpus : {GpuRequest{1, 400, 0}, {1, 0, 6 << 20}}) {
+    const PodAsk ask{.cpu = 1000, .memory = 1024, .gpus = gpus};
+    NodeSpace space = spaceWith(model, 8000, {400});
+    const std::int64_t before = model.waste(space);
+    ASSERT_TRUE(model.take(space, ask));
+    EXPECT_LE(before - model.waste(space), model.largestGain(ask)) << gpus.memory;
+  }
+}
+
+TEST(WasteModel, a_node_with_24_tebibytes_is_larger_than_one_with_1) {
+  Demand demand;
+  demand.plain = {{{.cpu = 1000, .memory = 1000, .gpus = {}}, 1, 10}};
+  demand.plainSupply = 10;
+  demand.meanCpu = demand.meanMemory = 1 << 20;
+  WasteModel model(std::move(demand), 4, 0);
+  NodeSpace space{.cpu = 0, .memory = 24 << 20};
+  space.kind = model.kindOf(false, WasteModel::ClassSet().set(), 0);
+  EXPECT_EQ(wasteOf(model, space), 12000) << "all of it, because no CPU is free";
+}
+
 TEST(WasteModel, without_gpus_cpu_that_no_memory_is_left_for_is_stranded) {
   Demand demand;
   demand.plain = {{{.cpu = 1000, .memory = 1000, .gpus = {}}, 1, 10}};

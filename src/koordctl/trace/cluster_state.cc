@@ -10,8 +10,6 @@ namespace koord::koordctl {
 
 namespace {
 
-constexpr std::int64_t kMebibyte = 1 << 20;
-
 bool runsOn(const TraceTask& task, const TraceNode& node) {
   return task.models.empty() || std::ranges::find(task.models, node.model) != task.models.end();
 }
@@ -77,7 +75,7 @@ ClusterState::Shares ClusterState::measure() const {
     gpu += 1000 * static_cast<double>(node.gpus);
     for (const std::uint16_t share : free.shares) gpuFree += share;
     unusableGpu += unusable(free, node, node.cpu - used(scheduler::kCpu),
-                            node.memory - used(scheduler::kMemory) / kMebibyte);
+                            node.memory - used(scheduler::kMemory) / kBytesOfMib);
   }
   return {gpu > 0 ? 1 - gpuFree / gpu : 0, cpu > 0 ? cpuUsed / cpu : 0,
           gpuFree > 0 ? unusableGpu / gpuFree : 0};

@@ -10,8 +10,6 @@ namespace koord::koordctl {
 
 namespace {
 
-constexpr std::int64_t kBytesOfMib = 1 << 20;
-
 // Assigns the value, or keeps the first failure.
 class Reader {
  public:

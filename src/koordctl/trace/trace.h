@@ -27,6 +27,8 @@
 
 namespace koord::koordctl {
 
+inline constexpr std::int64_t kBytesOfMib = 1 << 20;
+
 struct TraceNode {
   std::string name;
   std::int64_t cpu = 0;     // milli-CPUs

@@ -59,7 +59,8 @@ Result<std::vector<ReplayReport>> replayAll(const TraceFlags& flags) {
     auto report = replayTrace(name, *configuration, *nodes, *tasks,
                               {.samples = static_cast<std::size_t>(flags.samples),
                                .scale = flags.scale,
-                               .seed = static_cast<std::uint64_t>(flags.seed)});
+                               .seed = static_cast<std::uint64_t>(flags.seed),
+                               .loadPercent = flags.loadPercent});
     if (!report) return fail(std::move(report.error()).within("--config " + name));
     reports.push_back(*std::move(report));
   }
@@ -107,6 +108,9 @@ void addTraceFlags(flags::FlagSet& set, TraceFlags& flags) {
               "Seconds of the trace for each second of the scheduler; 0 makes the trace last at "
               "most 100000 s")
       .within(0, 1'000'000'000);
+  set.integer("trace-load-percent", flags.loadPercent,
+              "How fast tasks arrive: 200 is twice as fast as in the trace. They run as long")
+      .within(1, 100'000);
   set.integer("trace-seed", flags.seed, "Decides between equally good nodes in a replay");
 }
 

@@ -19,6 +19,7 @@ struct TraceFlags {
   std::int64_t samples = 200;
   std::int64_t scale = 0;
   std::int64_t seed = 1;
+  std::int64_t loadPercent = 100;
 };
 
 // Runs the replays. The report as JSON is appended to `out`. Returns the exit status; errors are

@@ -11,7 +11,6 @@ namespace {
 
 // Traces do not say how much memory a GPU has. Shares are percent, so the amount does not matter.
 constexpr std::int64_t kGpuBytes = std::int64_t{16} << 30;
-constexpr std::int64_t kBytesOfMebibyte = 1 << 20;
 
 // The models of the task, as a required node affinity.
 api::Affinity affinityTo(const std::vector<std::string>& models) {
@@ -38,7 +37,7 @@ std::shared_ptr<const api::Node> nodeOf(const TraceNode& node) {
   object->metadata.uid = node.name;
   api::ResourceList& allocatable = object->status.allocatable;
   allocatable["cpu"] = Quantity::ofMilli(node.cpu);
-  allocatable["memory"] = Quantity::of(node.memory * kBytesOfMebibyte);
+  allocatable["memory"] = Quantity::of(node.memory * kBytesOfMib);
   allocatable["pods"] = Quantity::of(1000);
   if (node.gpus == 0) return object;
   object->metadata.labels[std::string(model::kLabelGpuModel)] = node.model;
@@ -79,7 +78,7 @@ std::shared_ptr<const api::Pod> podOf(const TraceTask& task, const std::string& 
   container.name = "task";
   api::ResourceList& requests = container.resources.requests;
   requests["cpu"] = Quantity::ofMilli(task.cpu);
-  requests["memory"] = Quantity::of(task.memory * kBytesOfMebibyte);
+  requests["memory"] = Quantity::of(task.memory * kBytesOfMib);
   if (task.gpus == 0) return pod;
   // Parts of a GPU in percent, rounded up; several GPUs are whole.
   const std::int64_t percent = task.gpus > 1 ? task.gpus * 100 : (task.share + 9) / 10;

@@ -16,17 +16,20 @@ namespace {
 
 constexpr std::int64_t kLongest = 100'000;  // virtual seconds of a replay
 
-// The state of one replay. Times are seconds of the trace.
+// The state of one replay. Times are seconds of the trace, from its first arrival on.
 class Replay {
  public:
   Replay(TraceCluster& cluster, const std::vector<TraceNode>& nodes,
          const std::vector<TraceTask>& tasks, const TraceOptions& options)
-      : cluster_(cluster), tasks_(tasks), state_(cluster.scheduler(), nodes, tasks) {
+      : cluster_(cluster),
+        tasks_(tasks),
+        state_(cluster.scheduler(), nodes, tasks),
+        loadPercent_(std::max<std::int64_t>(options.loadPercent, 1)) {
     for (std::size_t n = 0; n < tasks.size(); ++n) order_.push_back(n);
     std::ranges::stable_sort(order_, {}, [&](std::size_t n) { return tasks[n].arrival; });
-    for (const TraceTask& task : tasks) last_ = std::max(last_, task.arrival + durationOf(task));
-    now_ = order_.empty() ? 0 : tasks[order_.front()].arrival;
-    first_ = now_;
+    now_ = first_ = order_.empty() ? 0 : tasks[order_.front()].arrival;
+    for (const std::size_t n : order_)
+      last_ = std::max(last_, arrivalOf(n) + tasks[n].duration.value_or(0));
     scale_ = options.scale > 0 ? options.scale : 1 + (last_ - first_) / kLongest;
     step_ = std::max<std::int64_t>(
         1, (last_ - first_) / static_cast<std::int64_t>(std::max<std::size_t>(options.samples, 2)));
@@ -39,11 +42,11 @@ class Replay {
     std::size_t next = 0;
     while (next < order_.size() || !ends_.empty()) {
       std::int64_t at = sampleAt;
-      if (next < order_.size()) at = std::min(at, tasks_[order_[next]].arrival);
+      if (next < order_.size()) at = std::min(at, arrivalOf(order_[next]));
       if (!ends_.empty()) at = std::min(at, ends_.top().first);
       moveTo(at);
       while (!ends_.empty() && ends_.top().first <= now_) endFirst();
-      while (next < order_.size() && tasks_[order_[next]].arrival <= now_) arrive(order_[next++]);
+      while (next < order_.size() && arrivalOf(order_[next]) <= now_) arrive(order_[next++]);
       cluster_.advance({});
       restart();
       if (now_ < sampleAt) continue;
@@ -62,7 +65,9 @@ class Replay {
   };
   using End = std::pair<std::int64_t, std::string>;
 
-  static std::int64_t durationOf(const TraceTask& task) { return task.duration.value_or(0); }
+  std::int64_t arrivalOf(std::size_t task) const {
+    return first_ + (tasks_[task].arrival - first_) * 100 / loadPercent_;
+  }
 
   void moveTo(std::int64_t time) {
     if (time <= now_) return;
@@ -130,6 +135,7 @@ class Replay {
   TraceCluster& cluster_;
   const std::vector<TraceTask>& tasks_;
   ClusterState state_;
+  const std::int64_t loadPercent_;
   std::vector<std::size_t> order_;
   std::int64_t first_ = 0, last_ = 0, now_ = 0, scale_ = 1, step_ = 1;
   std::unordered_map<std::string, Run> runs_;  // by name of the pod

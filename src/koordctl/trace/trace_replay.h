@@ -2,8 +2,10 @@
 
 // Replays a trace on the real scheduler (trace_cluster.h) and measures the cluster at fixed times.
 //
-// Tasks arrive at the trace's times and run for their duration once they have a node. A preempted
-// task loses its work and arrives again at once. Virtual time passes `scale` times slower than the
+// Tasks arrive at the trace's times and run for their duration once they have a node. A cluster
+// that was seldom full shows little of how well a configuration packs; `loadPercent` compresses the
+// times between arrivals, not the durations. A preempted task loses its work and arrives again at
+// once. Virtual time passes `scale` times slower than the
 // trace's: one second of the scheduler (its delays between attempts are 1 to 10 s) stands for
 // `scale` seconds of the trace, so that months take seconds.
 //
@@ -45,6 +47,7 @@ struct TraceOptions {
   std::size_t samples = 200;  // at least 2
   std::int64_t scale = 0;     // 0: so that the trace takes at most 100,000 s
   std::uint64_t seed = 1;
+  std::int64_t loadPercent = 100;  // 200: tasks arrive twice as fast
 };
 
 // Errors: those of the configuration.

@@ -19,20 +19,20 @@ kind: KubeSchedulerConfiguration
 profiles: [{schedulerName: s, plugins: {multiPoint: {enabled: [{name: DeviceShare}]}}}]
 )";
 
-ReplayReport replayOf(const std::string& tasks, std::size_t samples = 10) {
+ReplayReport replayOf(const std::string& tasks, TraceOptions options = {}) {
   const auto nodes = parseTraceNodes("name,cpu,memory,gpus\nn,8,64Gi,2\n", "nodes");
   const auto read = parseTraceTasks(
       "name,cpu,memory,gpus,gpu_percent,priority,arrival,duration\n" + tasks, "tasks");
   EXPECT_TRUE(read) << read.error().message;
   const auto configuration = scheduler::parseConfiguration(kDeviceShare);
-  auto report =
-      replayTrace("test", *configuration, *nodes, *read, {.samples = samples, .scale = 1});
+  options.scale = 1;
+  auto report = replayTrace("test", *configuration, *nodes, *read, options);
   EXPECT_TRUE(report) << report.error().message;
   return *std::move(report);
 }
 
 TEST(TraceReplayTest, a_task_that_fits_runs_for_its_duration) {
-  const ReplayReport report = replayOf("a,1,1Gi,1,50,0,0,100\n", 100);
+  const ReplayReport report = replayOf("a,1,1Gi,1,50,0,0,100\n", {.samples = 100});
   EXPECT_EQ(report.placed, 1U);
   EXPECT_EQ(report.waitMean, 0);
   EXPECT_DOUBLE_EQ(report.points.at(50).gpuAllocated, 0.25);
@@ -54,8 +54,18 @@ TEST(TraceReplayTest, a_task_of_higher_priority_preempts_and_the_other_runs_agai
   EXPECT_EQ(report.points.back().waiting, 0U);
 }
 
+TEST(TraceReplayTest, a_higher_load_compresses_arrivals_but_not_durations) {
+  const std::string tasks = "a,1,1Gi,2,100,0,1000,500\nb,1,1Gi,2,100,0,1600,500\n";
+  EXPECT_EQ(replayOf(tasks).waitP99, 0);
+  const ReplayReport report = replayOf(tasks, {.loadPercent = 200});
+  EXPECT_EQ(report.points.front().time, 1000);
+  EXPECT_NEAR(report.waitP99, 200, 15) << "b arrives 300 s after a";
+  EXPECT_NEAR(static_cast<double>(report.points.back().time), 2000, 15);
+}
+
 TEST(TraceReplayTest, free_gpus_that_no_task_can_use_are_fragmented) {
-  const ReplayReport report = replayOf("a,1,1Gi,2,100,0,0,10\nb,8,1Gi,1,50,0,20,1000\n");
+  const ReplayReport report =
+      replayOf("a,1,1Gi,2,100,0,0,10\nb,8,1Gi,1,50,0,20,1000\n", {.samples = 10});
   EXPECT_DOUBLE_EQ(report.points.at(5).fragmentation, 1) << "no CPU is left";
 }
 

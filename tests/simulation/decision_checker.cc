@@ -275,7 +275,7 @@ void DecisionChecker::chosen(const PodPtr& pod, NodeId id) {
   if (pod->pod->status.nominatedNodeName == row.name || history_[pod->uid()].nominated == row.name)
     return;
   // Scores depend on the set of candidate nodes.
-  if (!undecidedNodes(now, *pod->pod).empty()) return;
+  if (now.scoredByOthers || !undecidedNodes(now, *pod->pod).empty()) return;
   if (placedWithOthers(*pod->pod)) return;  // its domain may exclude better nodes
   for (const auto& [name, total] : outcome.totals)
     if (total > outcome.totals.at(row.name))

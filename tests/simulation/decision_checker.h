@@ -5,7 +5,8 @@
 // that the scheduler had before it.
 //
 // Checks:
-//  - a pod gets a node that fits and that no other node outscores;
+//  - a pod gets a node that fits and that no other node outscores, as far as the plain evaluation
+//    knows all plugins that score;
 //  - a pod is unschedulable only if no node fits;
 //  - preemption evicts the victims of upstream's rules, from the node with the lowest cost, or
 //    nothing if it would not help;

@@ -10,6 +10,7 @@
 #include "simulation/features/groups.h"
 #include "simulation/features/holds.h"
 #include "simulation/features/migrations.h"
+#include "simulation/features/packing.h"
 #include "simulation/features/quotas.h"
 #include "simulation/features/reservations.h"
 #include "simulation/features/shared_gpus.h"
@@ -25,6 +26,8 @@ constexpr std::uint64_t kEvery = 8;
 constexpr double kShare = 0.7;
 constexpr double kShareInCrowd = 0.4;
 constexpr double kShareWithClaims = 0.4;
+constexpr double kShareOfPacking = 0.5;
+constexpr std::uint64_t kPackingSalt = 0x8cb92ba72f3d8dd7U;
 constexpr std::uint64_t kClaimsSalt = 0xd1b54a32d192ed03U;
 constexpr std::uint64_t kSalt = 0x9e3779b97f4a7c15U;
 
@@ -65,6 +68,9 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   if (only.empty() ? kind != 2 && !shared && claims.chance(kShareWithClaims)
                    : only.contains("claims"))
     features.push_back(std::make_unique<ClaimsFeature>(world, claims.fork()));
+  Random packing(seed ^ kPackingSalt);
+  if (only.empty() ? devices && packing.chance(kShareOfPacking) : only.contains("packing"))
+    features.push_back(std::make_unique<PackingFeature>(world, packing.fork()));
   // Last, so that it decides what pods request.
   if (only.empty() ? crowd : only.contains("crowds"))
     features.push_back(std::make_unique<CrowdsFeature>(world, random.fork()));

@@ -22,6 +22,12 @@ struct nlmsghdr;
 
 namespace koord::koordlet::netlink {
 
+// The bytes of a number or struct, which must outlive the result.
+template <class T>
+std::string_view bytesOf(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
 // A request: a netlink header, the fixed header of the family (such as tcmsg), then attributes,
 // which may be nested. Sending a message with an attribute of 64 KiB or more fails.
 class Message {
@@ -50,10 +56,6 @@ class Message {
 
  private:
   friend class Socket;
-  template <class T>
-  static std::string_view bytesOf(const T& value) {
-    return {reinterpret_cast<const char*>(&value), sizeof value};
-  }
   std::size_t begin(std::uint16_t attribute);
   void end(std::size_t at);
   nlmsghdr* header() { return reinterpret_cast<nlmsghdr*>(bytes_.data()); }

@@ -37,7 +37,7 @@ class ForgedSender {
   void send(const Socket& to, nlmsghdr header, std::string_view payload) {
     header.nlmsg_len = static_cast<std::uint32_t>(NLMSG_HDRLEN + payload.size());
     header.nlmsg_pid = to.port();
-    std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+    std::string bytes(bytesOf(header));
     bytes.append(payload);
     sockaddr_nl address{};
     address.nl_family = AF_NETLINK;
@@ -53,7 +53,7 @@ class ForgedSender {
     header.nlmsg_seq = sequence;
     nlmsgerr error{};
     error.error = -EPERM;
-    send(to, header, {reinterpret_cast<const char*>(&error), sizeof error});
+    send(to, header, bytesOf(error));
   }
 
  private:
@@ -74,7 +74,7 @@ std::vector<int> indexesIn(const Result<std::vector<std::string>>& links) {
 std::string linkOf(int index) {
   ifinfomsg link{};
   link.ifi_index = index;
-  return {reinterpret_cast<const char*>(&link), sizeof link};
+  return std::string(bytesOf(link));
 }
 
 TEST(NetlinkSocket, ROOT_AnErrorSaysWhatTheKernelSaid) {
@@ -189,7 +189,7 @@ TEST(NetlinkAttribute, IsFoundAmongOthersAndNeverBeyondTheEnd) {
   const auto attribute = [](std::uint16_t type, std::string value) {
     const nlattr start{static_cast<std::uint16_t>(sizeof(nlattr) + value.size()), type};
     value.resize(NLA_ALIGN(value.size()));
-    return std::string(reinterpret_cast<const char*>(&start), sizeof start) + value;
+    return std::string(bytesOf(start)) + value;
   };
   const std::string bytes =
       "head" + attribute(1, "abc") + attribute(NLA_F_NESTED | 2, "wxyz") + attribute(3, "4321");

@@ -56,6 +56,8 @@ struct Model {
   bool isUndecided(const api::Pod& pod, const api::Node& node) const {
     return std::ranges::any_of(undecided, [&](const auto& each) { return each(*this, pod, node); });
   }
+  // True if plugins score that the plain evaluation does not know: totals are not those of nodes.
+  bool scoredByOthers = false;
   // Adds to the totals of nodes.
   std::function<void(const Model&, const api::Pod&, struct Outcome&)> score;
 };

@@ -420,7 +420,8 @@ std::string GangsFeature::whyVain(const Model& model, const std::vector<std::str
     satisfied |= !pod->spec.nodeName.empty() || satisfied_.contains(groupIdOf(*pod));
     if (pod->spec.nodeName.empty() && ready(*pod)) waiting.push_back(pod);
   }
-  if (waiting.empty()) return "";
+  // Which nodes members get decides how many get one.
+  if (waiting.empty() || model.scoredByOthers) return "";
   for (const auto& pod : waiting)
     for (const auto& [name, node] : model.nodes)
       if (model.isUndecided(*pod, *node)) return "";

@@ -42,6 +42,7 @@
 namespace koord::koordlet::packettable {
 namespace {
 
+using netlink::bytesOf;
 using netlink::Message;
 using Messages = std::vector<Message>;
 
@@ -90,10 +91,6 @@ void addNumber(Message& message, std::uint16_t attribute, std::uint32_t value) {
 // A value of packets: its bytes are those in a register.
 void addData(Message& message, std::uint16_t attribute, std::string_view bytes) {
   message.nest(attribute, [&] { message.add(NFTA_DATA_VALUE, bytes); });
-}
-template <class T>
-std::string_view bytesOf(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 Message tableMessage(nf_tables_msg_types type, std::uint16_t flags) {

@@ -107,7 +107,7 @@ std::uint64_t FragmentationAware::epoch(const CycleState&, const PodInfo&) const
 std::vector<FragmentationAware::Placement> FragmentationAware::placementsOf() const {
   std::vector<Placement> placements;
   const auto add = [&](const std::vector<DemandSketch::Class>& classes,
-                       WasteModel::ClassSet Placement::* members) {
+                       WasteModel::ClassSet Placement::*members) {
     for (std::size_t c = 0; c < classes.size(); ++c) {
       Signature key;
       signPlaces(classes[c].example->spec, key);
@@ -130,7 +130,7 @@ void FragmentationAware::rebuild() {
   gpuDemand_ = sketch_.frequent(true, WasteModel::kMaxClasses);
   plainDemand_ = sketch_.frequent(false, WasteModel::kMaxClasses);
   placements_ = placementsOf();
-  admitted_.clear();
+  known_.clear();
   WasteModel::Demand demand;
   for (const auto& each : gpuDemand_) demand.gpu.push_back({each.ask, each.count, 0});
   for (const auto& each : plainDemand_) demand.plain.push_back({each.ask, each.count, 0});
@@ -162,7 +162,7 @@ void FragmentationAware::addSupply(WasteModel::Demand& demand) {
   };
   cluster_.live().forEach([&](NodeId node) {
     const Capacity here = capacityOf(node);
-    const Admitted& admitted = admittedOn(node);
+    const KnownNode& admitted = known(node);
     if (here.gpus > 0) {
       demand.gpuSupply += here.gpus;
       return supply(demand.gpu, admitted.gpu, here, here.gpus);
@@ -177,14 +177,14 @@ void FragmentationAware::addSupply(WasteModel::Demand& demand) {
   demand.meanMemory = std::max<std::int64_t>(memory / demand.plainSupply, 1);
 }
 
-const FragmentationAware::Admitted& FragmentationAware::admittedOn(NodeId node) {
-  if (placesVersion_ != cluster_.placesVersion()) admitted_.clear();
+FragmentationAware::KnownNode& FragmentationAware::known(NodeId node) {
+  if (placesVersion_ != cluster_.placesVersion()) known_.clear();
   placesVersion_ = cluster_.placesVersion();
-  if (admitted_.size() <= node) admitted_.resize(cluster_.capacity());
-  Admitted& here = admitted_[node];
+  if (known_.size() <= node) known_.resize(cluster_.capacity());
+  KnownNode& here = known_[node];
   const auto& object = cluster_.node(node).object;
-  if (here.known || !object) return here;
-  here.known = true;
+  if (here.admits || !object) return here;
+  here.admits = true;
   for (const Placement& placement : placements_) {
     const auto fits = placement.required.matches(object->metadata.labels, object->metadata.name);
     if (!fits.value_or(false)) continue;
@@ -210,15 +210,20 @@ NodeSpace FragmentationAware::spaceOf(NodeId node, const NodeCredit* credit) {
   space.gpus = static_cast<std::uint32_t>(free.shares.size());
   std::ranges::copy(free.shares, space.free.begin());
   std::ranges::sort(space.free, std::ranges::greater{});
-  const Admitted& admitted = admittedOn(node);
+  const KnownNode& admitted = known(node);
   const bool withGpus = space.gpus > 0;
   space.kind = model_->kindOf(withGpus, withGpus ? admitted.gpu : admitted.plain, free.memory);
   return space;
 }
 
 std::int64_t FragmentationAware::rate(NodeId node, const NodeCredit* credit, const PodAsk& ask) {
-  NodeSpace space = spaceOf(node, credit);
-  const std::int64_t before = model_->waste(space);
+  KnownNode& here = known(node);
+  if (!here.space) {
+    here.space = spaceOf(node, nullptr);
+    here.waste = model_->waste(*here.space);
+  }
+  NodeSpace space = credit ? spaceOf(node, credit) : *here.space;
+  const std::int64_t before = credit ? model_->waste(space) : here.waste;
   if (!model_->take(space, ask)) return 0;  // it takes the place of pods that must leave
   const std::int64_t growth =
       std::max<std::int64_t>(model_->waste(space) - before + model_->largestGain(ask), 0);
@@ -227,9 +232,18 @@ std::int64_t FragmentationAware::rate(NodeId node, const NodeCredit* credit, con
   return falling(growth * 64 / unit);
 }
 
+void FragmentationAware::forgetChangedNodes() {
+  const auto changed = cluster_.changesSince(changesRead_);
+  if (!changed) known_.clear();
+  for (const NodeId node : changed.value_or(std::span<const NodeId>()))
+    if (node < known_.size()) known_[node].space.reset();
+  changesRead_ = cluster_.changeEnd();
+}
+
 Status FragmentationAware::score(const CycleState& state, const PodInfo& pod,
                                  std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   if (stale_) rebuild();
+  forgetChangedNodes();
   const PodAsk ask = askOf(pod);
   for (std::size_t n = 0; n < nodes.size(); ++n)
     scores[n] = rate(nodes[n], state.view().on(nodes[n]), ask);

@@ -57,10 +57,12 @@ class FragmentationAware final : public Plugin,
     std::int64_t cpu = 0, memory = 0;  // milli-CPUs, MiB
     std::int64_t gpus = 0;
   };
-  // What the model needs of a node's labels and taints; absent until it is asked for.
-  struct Admitted {
-    bool known = false;
-    WasteModel::ClassSet gpu, plain;
+  // What is known of a node. All of it is absent until it is asked for.
+  struct KnownNode {
+    bool admits = false;              // gpu and plain are known
+    WasteModel::ClassSet gpu, plain;  // the classes that its labels and taints admit
+    std::optional<NodeSpace> space;   // until the node changes
+    std::int64_t waste = 0;           // of the space
   };
 
   GpuCapacityOffer* gpus() const;
@@ -71,7 +73,8 @@ class FragmentationAware final : public Plugin,
   std::vector<Placement> placementsOf() const;
   void addSupply(WasteModel::Demand& demand);
   Capacity capacityOf(NodeId node) const;
-  const Admitted& admittedOn(NodeId node);
+  KnownNode& known(NodeId node);
+  void forgetChangedNodes();
   NodeSpace spaceOf(NodeId node, const NodeCredit* credit);
   std::int64_t rate(NodeId node, const NodeCredit* credit, const PodAsk& ask);
 
@@ -87,8 +90,9 @@ class FragmentationAware final : public Plugin,
   std::optional<WasteModel> model_;
   std::vector<DemandSketch::Class> gpuDemand_, plainDemand_;  // of the model
   std::vector<Placement> placements_;
-  std::vector<Admitted> admitted_;   // by node
-  std::uint64_t placesVersion_ = 0;  // of admitted_
+  std::vector<KnownNode> known_;     // by node
+  std::uint64_t placesVersion_ = 0;  // of known_
+  std::uint64_t changesRead_ = 0;    // up to this position of the cluster's log
   mutable std::optional<GpuCapacityOffer*> gpus_;
 };
 

@@ -1,6 +1,7 @@
 #include "scheduler/plugins/fragmentationaware/waste_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <boost/container_hash/hash.hpp>
 
 #include "base/random.h"
@@ -39,11 +40,12 @@ WasteModel::Deck WasteModel::makeDeck(std::vector<Class> classes, std::int64_t s
   Random random(1);
   deck.futures.resize(static_cast<std::size_t>(futures_));
   for (Future& future : deck.futures) {
-    for (std::uint8_t& pod : future.pods) {
+    for (std::size_t n = 0; n < kPodsOfFuture; ++n) {
+      std::uint8_t& pod = future.pods[n];
       auto at = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(total)));
       pod = 0;
       while (at >= deck.classes[pod].count) at -= deck.classes[pod++].count;
-      future.classes.set(pod);
+      future.where[pod] |= std::uint64_t{1} << n;
     }
   }
   return deck;
@@ -127,12 +129,13 @@ std::int64_t WasteModel::compute(const NodeSpace& space) const {
   const Kind& kind = kinds_[space.kind];
   const Deck& deck = kind.withGpus ? gpu_ : plain_;
   std::int64_t waste = 0;
-  ClassSet fitting;
+  std::array<std::uint8_t, kMaxClasses> fitting;
+  std::size_t fittings = 0;
   for (std::size_t c = 0; c < deck.classes.size(); ++c) {
     const Need& need = kind.needs[c];
     std::int64_t usable = 0;
     if (kind.admitted[c] && fits(space, need)) {
-      fitting.set(c);
+      fitting[fittings++] = static_cast<std::uint8_t>(c);
       if (space.gpus == 0) usable = free;
       for (std::uint32_t i = 0; i < space.gpus && space.free[i] >= need.share; ++i)
         usable += space.free[i];
@@ -140,23 +143,28 @@ std::int64_t WasteModel::compute(const NodeSpace& space) const {
     waste += deck.pressure[c] * (free - usable);
   }
   std::int64_t sum = 0;
-  for (const Future& future : deck.futures)
-    sum += stranded(space, kind, future, fitting & future.classes);
+  for (const Future& future : deck.futures) {
+    std::uint64_t pods = 0;
+    for (std::size_t n = 0; n < fittings; ++n) pods |= future.where[fitting[n]];
+    sum += pods == 0 ? free : stranded(space, kind, future, pods);
+  }
   return waste + kUnit * sum;
 }
 
-// What is free on the node after this future. A class that does not fit once never fits again.
+// What is free on the node after these pods of the future (bit n: pods[n]). A class that does not
+// fit once never fits again.
 std::int64_t WasteModel::stranded(NodeSpace space, const Kind& kind, const Future& future,
-                                  ClassSet fitting) const {
-  for (int pass = 0; pass < kPasses && fitting.any(); ++pass) {
-    for (const std::uint8_t c : future.pods) {
-      if (!fitting[c]) continue;
+                                  std::uint64_t pods) const {
+  for (int pass = 0; pass < kPasses && pods != 0; ++pass) {
+    for (std::uint64_t left = pods; left != 0;) {
+      const std::uint8_t c = future.pods[static_cast<std::size_t>(std::countr_zero(left))];
       if (fits(space, kind.needs[c])) {
         place(space, kind.needs[c]);
-        continue;
+        left &= left - 1;
+      } else {
+        left &= ~future.where[c];
+        pods &= ~future.where[c];
       }
-      fitting.reset(c);
-      if (fitting.none()) break;
     }
   }
   return freeOn(space);

@@ -99,7 +99,7 @@ class WasteModel {
   };
   struct Future {
     std::array<std::uint8_t, kPodsOfFuture> pods{};  // classes
-    ClassSet classes;
+    std::array<std::uint64_t, kMaxClasses> where{};  // by class: bit n is set if pods[n] is of it
   };
   struct Deck {
     std::vector<Class> classes;
@@ -123,7 +123,7 @@ class WasteModel {
   std::int64_t freeOn(const NodeSpace& space) const;
   std::int64_t compute(const NodeSpace& space) const;
   std::int64_t stranded(NodeSpace space, const Kind& kind, const Future& future,
-                        ClassSet fitting) const;
+                        std::uint64_t pods) const;
 
   const int futures_;
   const std::int64_t meanCpu_, meanMemory_;

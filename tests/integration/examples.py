@@ -30,6 +30,17 @@ def folders(source):
     return [os.path.join(root, name) for name in sorted(os.listdir(root)) if os.path.isdir(os.path.join(root, name))]
 
 
+def holds_in(cluster, folder, kind, of, holds):
+    if holds(json.loads(cluster.kubectl("get", kind, of, "-o", "json"))):
+        return True
+    if kind == "pod":
+        # On a busy machine the webhook of koord-manager can see the profile after the pod. A pod is changed when it is
+        # created only.
+        cluster.kubectl("delete", "pod", of, "--now")
+        cluster.kubectl("apply", "-f", folder + "/")
+    return False
+
+
 def every_folder_applies(cluster, source):
     failures = []
     for folder in folders(source):
@@ -38,7 +49,7 @@ def every_folder_applies(cluster, source):
             check("created" in cluster.kubectl("apply", "-f", folder + "/") or name in CHANGES_ONLY, f"{name}: nothing was created")
             if name in EXPECTED:
                 kind, of, holds = EXPECTED[name]
-                wait_until(f"{name}: {kind} {of}", lambda: holds(json.loads(cluster.kubectl("get", kind, of, "-o", "json"))))
+                wait_until(f"{name}: {kind} {of}", lambda: holds_in(cluster, folder, kind, of, holds))
         except Failure as failure:
             failures.append(f"{name}: {failure}")
         # A quota with pods or children cannot be deleted; it does not disturb the other examples.

@@ -59,7 +59,7 @@ def run_on_simulated_nodes(what, steps, *flags):
                 step(cluster, options.source)
                 print("ok  ", step.__name__.replace("_", " "), flush=True)
         except Failure as failure:
-            print(f"failed: {failure}", file=sys.stderr)
+            print(f"failed: {failure}{cluster.log_tail()}", file=sys.stderr)
             return 1
         finally:
             cluster.stop()

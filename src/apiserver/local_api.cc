@@ -112,8 +112,7 @@ std::unique_ptr<kube::Watch> LocalApi::watch(kube::Request request, kube::WatchS
                            close]() mutable {
     if (serverHalf->ended) return;
     // Watchers of other processes get the same message, so it is made once, and is read faster.
-    const bool protobuf =
-        call.request.protobuf && hasMessages(call.request, server->registry());
+    const bool protobuf = call.request.protobuf && hasMessages(call.request, server->registry());
     LineSink lines;
     lines.onLine = [server, executor, clientEnd, protobuf](const Bytes& line) {
       Bytes sent = line;

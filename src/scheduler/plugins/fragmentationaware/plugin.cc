@@ -107,7 +107,7 @@ std::uint64_t FragmentationAware::epoch(const CycleState&, const PodInfo&) const
 std::vector<FragmentationAware::Placement> FragmentationAware::placementsOf() const {
   std::vector<Placement> placements;
   const auto add = [&](const std::vector<DemandSketch::Class>& classes,
-                       WasteModel::ClassSet Placement::*members) {
+                       WasteModel::ClassSet Placement::* members) {
     for (std::size_t c = 0; c < classes.size(); ++c) {
       Signature key;
       signPlaces(classes[c].example->spec, key);

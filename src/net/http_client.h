@@ -51,12 +51,10 @@ class HttpClient final : public HttpTransport {
 
  private:
   class Io;
-  class Http1Origins;
-  const std::shared_ptr<Io>& ioFor(HttpRequest& request) const;
+  const std::shared_ptr<Io>& ioFor(const HttpRequest& request) const;
 
-  std::shared_ptr<Http1Origins> http1_;
   std::shared_ptr<Io> shared_;
-  // For requests without HTTP/2, and for servers that speak HTTP/1.1 only. Once libcurl knows that a host speaks HTTP/2, it treats every
+  // For requests without HTTP/2. Once libcurl knows that a host speaks HTTP/2, it treats every
   // connection to it as multiplexed, also the busy ones of HTTP/1.1.
   std::shared_ptr<Io> separate_;
 };

@@ -11,13 +11,11 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "net/client/ready_sockets.h"
 #include "net/client/transfer.h"
-#include "net/url.h"
 
 // Threads: each I/O thread owns a libcurl multi handle and everything in it; no other thread
 // touches them. A request is passed through a queue and curl_multi_wakeup; its answer is posted to
@@ -43,33 +41,6 @@ constexpr std::chrono::minutes kMaxWait{1};
 constexpr long kIdleConnections = 256;
 // Memory for a body of announced length is reserved at once, up to this many bytes.
 constexpr curl_off_t kMaxReserved = 64 << 20;
-
-}  // namespace
-
-// The servers that were offered HTTP/2 and did not take it. Requests to them need not be among
-// those that share connections, whose I/O thread looks at all transfers whenever one has data.
-// Thread-safe.
-class HttpClient::Http1Origins {
- public:
-  void add(const std::string& origin) {
-    std::lock_guard lock(mutex_);
-    if (origins_.size() < kMost) origins_.insert(origin);
-  }
-  bool has(const std::string& url) const {
-    const auto parsed = parseUrl(url);
-    if (!parsed || parsed->scheme != "https") return parsed.has_value();
-    std::lock_guard lock(mutex_);
-    return origins_.contains(parsed->origin());
-  }
-
- private:
-  static constexpr std::size_t kMost = 1024;
-
-  mutable std::mutex mutex_;
-  std::unordered_set<std::string> origins_;  // guarded by mutex_
-};
-
-namespace {
 
 class Fetch final : public Transfer {
  public:
@@ -225,8 +196,7 @@ class HttpClient::Io {
 
   // separate: transfers do not share connections. With HTTP/2 they do; libcurl then buffers data
   // that no socket announces, and finds it only by looking at all transfers.
-  Io(Options options, bool separate, std::shared_ptr<Http1Origins> http1)
-      : options_(std::move(options)), http1_(std::move(http1)) {
+  Io(Options options, bool separate) : options_(std::move(options)) {
     // Once per process, before the first thread of libcurl; later calls only count.
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_ = curl_multi_init();
@@ -372,7 +342,6 @@ class HttpClient::Io {
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const auto it = transfers_.find(ids_.at(message->easy_handle));
-      if (it->second.transfer->declinedHttp2()) http1_->add(it->second.transfer->origin());
       it->second.transfer->finish(message->data.result);
       remove(it);
     }
@@ -413,7 +382,6 @@ class HttpClient::Io {
   }
 
   const Options options_;
-  const std::shared_ptr<Http1Origins> http1_;
   CURLM* multi_ = nullptr;
   std::optional<ReadySockets> sockets_;
   std::atomic<Id> lastId_ = 0;
@@ -465,17 +433,15 @@ class ClientStream final : public Stream {
 HttpClient::HttpClient() : HttpClient(Options{}) {}
 
 HttpClient::HttpClient(Options options)
-    : http1_(std::make_shared<Http1Origins>()),
-      shared_(std::make_shared<Io>(options, false, http1_)),
-      separate_(std::make_shared<Io>(std::move(options), true, http1_)) {}
+    : shared_(std::make_shared<Io>(options, false)),
+      separate_(std::make_shared<Io>(std::move(options), true)) {}
 
 HttpClient::~HttpClient() {
   shared_->stop();
   separate_->stop();
 }
 
-const std::shared_ptr<HttpClient::Io>& HttpClient::ioFor(HttpRequest& request) const {
-  if (request.http2 && http1_->has(request.url)) request.http2 = false;
+const std::shared_ptr<HttpClient::Io>& HttpClient::ioFor(const HttpRequest& request) const {
   return request.http2 ? shared_ : separate_;
 }
 

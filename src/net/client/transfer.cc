@@ -241,12 +241,6 @@ std::optional<Transfer::Clock::time_point> Transfer::idleUntil() const {
   return (paused_ ? Clock::now() : receivedAt_) + request_.idleTimeout;
 }
 
-bool Transfer::declinedHttp2() const {
-  long version = 0;
-  curl_easy_getinfo(easy_, CURLINFO_HTTP_VERSION, &version);
-  return request_.http2 && version == CURL_HTTP_VERSION_1_1;
-}
-
 void Transfer::finish(CURLcode code) {
   if (code == CURLE_OK) {
     onDone({});

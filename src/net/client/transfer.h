@@ -34,9 +34,6 @@ class Transfer {
   Result<> prepare(CURL* easy, const std::string& userAgent);
   static Transfer& of(CURL* easy);
   CURL* easy() const { return easy_; }
-  const std::string& origin() const { return origin_; }  // "https://127.0.0.1:6443"
-  // True if the server was offered HTTP/2, and has answered by HTTP/1.1.
-  bool declinedHttp2() const;
 
   // When the transfer ends with CURLE_OPERATION_TIMEDOUT if nothing is received until then; nullopt
   // = never. libcurl's own limit would wake the thread each second for each transfer.
@@ -85,7 +82,7 @@ class Transfer {
 
   HttpRequest request_;
   CURL* easy_ = nullptr;
-  std::string origin_;
+  std::string origin_;  // "https://127.0.0.1:6443"
   Slist headers_;
   Slist connectTo_;
   std::array<char, CURL_ERROR_SIZE> errorText_{};

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 #include "base/time.h"
+#include "scheduler/oracle/existing.h"
 #include "scheduler/oracle/kinds.h"
 #include "scheduler/oracle/remedy.h"
 
@@ -81,27 +81,6 @@ std::vector<PodPtr> waitingPods(const Scheduler& scheduler) {
   return pods;
 }
 
-// Deployments of the question that exist: a simulation has no controller that replaces their pods.
-void noteDeployments(const Question& question, Stores& stores, std::vector<std::string>& notes) {
-  std::set<api::ObjectKey> asked;
-  for (const QuestionObject& object : question.objects)
-    if (workloadOf(object) == Workload::Deployment)
-      asked.insert({namespaceOf(object), std::string(textAt(object.document, "metadata", "name"))});
-  if (asked.empty()) return;
-  std::set<api::ObjectKey> existing;
-  for (const auto& [key, set] : stores.of<api::ReplicaSetSelection>().all()) {
-    const auto* owner = api::controllerOf(set->metadata);
-    if (!owner || owner->kind != "Deployment") continue;
-    api::ObjectKey deployment{key.namespace_, owner->name};
-    if (asked.contains(deployment)) existing.insert(std::move(deployment));
-  }
-  for (const api::ObjectKey& deployment : existing)
-    notes.push_back(
-        fmt::format("Deployment {} exists: the pods that it has stay, and those of the question "
-                    "come in addition",
-                    deployment.toString()));
-}
-
 }  // namespace
 
 // The same objects in a scheduler that is built from the other configuration.
@@ -134,12 +113,16 @@ Result<std::unique_ptr<Scheduler>> Answerer::otherScheduler(const json::value& c
 
 Result<json::value> Answerer::answer(const Question& question, const CompletePods& pods) {
   since_ = subject_.executor.wallNow();
+  if (interim) interim(sofar("the simulation took too long to begin"));
   Scheduler* scheduler = &subject_.scheduler;
-  auto expansion = expand(question, kMaxPods, [&](const api::ObjectKey& pod) {
-    return scheduler->pending(pod) || (subject_.exists && subject_.exists(pod));
-  });
+  const ExistingWorkloads existing(question, *scheduler);
+  auto expansion = expand(
+      question, kMaxPods,
+      [&](const api::ObjectKey& pod) {
+        return scheduler->pending(pod) || (subject_.exists && subject_.exists(pod));
+      },
+      [&](const QuestionObject& object) { return existing.podsOf(object); });
   if (!expansion) return fail(std::move(expansion.error()));
-  noteDeployments(question, scheduler->stores(), expansion->notes);
   subject_.api.cut([this](const kube::Request& request) -> Result<std::string> {
     if (!server_) return fail(ErrorCode::Unavailable, "the simulation has not begun");
     return server_->answer(request);
@@ -161,8 +144,9 @@ Result<json::value> Answerer::answer(const Question& question, const CompletePod
   json::object status = describe();
   const std::string like = question.addNodes.empty() ? std::string() : question.addNodes[0].like;
   status.emplace("quotas", quotaChanges(quotasBefore_, quotasNamed(*scheduler, quotasBefore_)));
+  found_ = status;
   if (interim && memberOf(status, "pending") != json::value(0u))
-    interim(resultOf(withNote(status, "the search for remedies took too long: there are none")));
+    interim(sofar("the search for remedies took too long: there are none"));
   json::array remedies = remediesFor(*course_, like);
   if (!remedies.empty()) status.emplace("remedies", std::move(remedies));
   status["complete"] = course_->leftOut() == 0;
@@ -208,6 +192,7 @@ json::object Answerer::describe() const {
 }
 
 json::value Answerer::sofar(const std::string& why) const {
+  if (!found_.empty()) return resultOf(withNote(found_, why));
   return resultOf(withNote(course_ ? describe() : newStatus(), why));
 }
 

@@ -40,7 +40,8 @@ class Answerer {
   // Called now and then; it need not return. May be empty.
   std::function<void()> checkpoint;
 
-  // Called with the answer before its remedies are looked for, which may take long. May be empty.
+  // Called with what is known before anything that may take long: at the begin, and before remedies
+  // are looked for. May be empty.
   std::function<void(const json::value& answer)> interim;
 
   // Invalid: the question cannot be asked; the message names the field.
@@ -58,6 +59,7 @@ class Answerer {
   std::unique_ptr<Scheduler> other_;  // with the question's configuration
   std::unique_ptr<ScratchServer> server_;
   std::unique_ptr<Course> course_;
+  json::object found_;  // all but remedies; empty until the course has ended
   QuotaViews quotasBefore_;
 };
 

@@ -38,8 +38,9 @@ void addDefaults(api::Pod& pod) {
 
 class Expander {
  public:
-  Expander(Expansion& out, std::size_t maxPods, const PodExists& exists)
-      : out_(out), maxPods_(maxPods), exists_(exists) {}
+  Expander(Expansion& out, std::size_t maxPods, const PodExists& exists,
+           const PodsOfWorkload& podsOf)
+      : out_(out), maxPods_(maxPods), exists_(exists), podsOf_(podsOf) {}
 
   Result<> add(const QuestionObject& object) {
     auto added = addOne(object);
@@ -126,8 +127,9 @@ class Expander {
     const json::value* pattern = at(object.document, "spec", "template");
     if (!pattern || !pattern->is_object())
       return fail(ErrorCode::Invalid, "spec.template: must be an object");
-    const auto count = countOf(object, workload);
+    auto count = countOf(object, workload);
     if (!count) return fail(Error(count.error()));
+    if (workload != Workload::StatefulSet) *count -= existingOf(object, *count);
     auto pod = api::decode<api::Pod>(*pattern);
     if (!pod) return fail(std::move(pod.error()).within("spec.template"));
     if (!pod->spec.nodeName.empty())
@@ -142,6 +144,17 @@ class Expander {
     noteClaims(object);
     return addReplicas(*pod, owner.name, {object.kind, pod->metadata.namespace_, name}, *count,
                        workload == Workload::StatefulSet);
+  }
+
+  // How many of the workload's pods need not be created, because they exist.
+  std::int64_t existingOf(const QuestionObject& object, std::int64_t count) {
+    const auto pods = podsOf_ ? podsOf_(object) : std::nullopt;
+    if (!pods) return 0;
+    const std::int64_t existing = std::min(count, static_cast<std::int64_t>(*pods));
+    out_.notes.push_back(fmt::format("{} {}/{} exists with {} pods, which stay; created: {}",
+                                     object.kind, namespaceOf(object), nameOf(object), *pods,
+                                     count - existing));
+    return existing;
   }
 
   api::OwnerReference ownerOf(const QuestionObject& object, Workload workload,
@@ -234,6 +247,7 @@ class Expander {
   Expansion& out_;
   const std::size_t maxPods_;
   const PodExists& exists_;
+  const PodsOfWorkload& podsOf_;
   std::unordered_set<api::ObjectKey> keys_;
   std::unordered_set<std::string> unresolved_;  // priority classes
   std::uint64_t uids_ = 0;
@@ -256,9 +270,10 @@ bool isSimulated(const QuestionObject& object) {
          storedKind(object.group, object.kind);
 }
 
-Result<Expansion> expand(const Question& question, std::size_t maxPods, const PodExists& exists) {
+Result<Expansion> expand(const Question& question, std::size_t maxPods, const PodExists& exists,
+                         const PodsOfWorkload& podsOf) {
   Expansion expansion;
-  Expander expander(expansion, maxPods, exists);
+  Expander expander(expansion, maxPods, exists, podsOf);
   for (const QuestionObject& object : question.objects)
     if (auto added = expander.add(object); !added) return fail(std::move(added.error()));
   return expansion;

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,12 @@ bool isSimulated(const QuestionObject& object);
 // True if the cluster has a pod of that name. May be empty.
 using PodExists = std::function<bool(const api::ObjectKey& pod)>;
 
+// The number of pods that a workload of the question has; nullopt if the cluster does not have it.
+// May be empty.
+using PodsOfWorkload = std::function<std::optional<std::uint64_t>(const QuestionObject& object)>;
+
 // Invalid: a field cannot be read, or a pod exists; the error names the field.
-Result<Expansion> expand(const Question& question, std::size_t maxPods, const PodExists& exists);
+Result<Expansion> expand(const Question& question, std::size_t maxPods, const PodExists& exists,
+                         const PodsOfWorkload& podsOf);
 
 }  // namespace koord::scheduler::oracle

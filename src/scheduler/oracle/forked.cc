@@ -17,7 +17,6 @@
 #include <fstream>
 #include <memory>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "scheduler/oracle/budget.h"
@@ -33,6 +32,7 @@ constexpr std::size_t kMaxText = 128 << 20;
 constexpr int kNiceness = 5;                       // a third of a processor that both want
 constexpr std::chrono::milliseconds kGlance{100};  // between looks at `cancelled`
 constexpr int kPipe = 3;                           // its number in the child
+constexpr int kNoMemory = 2;                       // exit status
 
 // In the child.
 std::unique_ptr<char[]> gReserve;  // NOLINT: operator new's handler takes no arguments
@@ -86,10 +86,10 @@ void isolate(int pipe, const ForkLimits& limits, pid_t parent) {
 }
 
 void outOfMemoryHandler() {
-  if (!gReserve) ::_exit(2);
+  if (!gReserve) ::_exit(kNoMemory);
   gReserve.reset();
   gOutOfMemory();
-  ::_exit(2);
+  ::_exit(kNoMemory);
 }
 
 [[noreturn]] void runChild(int pipe, const ForkLimits& limits, pid_t parent,
@@ -116,21 +116,20 @@ void writeText(const std::string& text) {
   writeAll(kPipe, framed + text);
 }
 
-// The last whole text; nullopt if there is none.
-std::optional<std::string> lastText(std::string_view bytes) {
-  std::optional<std::string> last;
-  std::uint64_t size = 0;
-  while (bytes.size() >= sizeof(size)) {
-    std::memcpy(&size, bytes.data(), sizeof(size));
-    bytes.remove_prefix(sizeof(size));
-    if (bytes.size() < size) break;
-    last = bytes.substr(0, size);
-    bytes.remove_prefix(size);
-  }
-  return last;
-}
-
 }  // namespace
+
+bool OfferedTexts::append(std::string_view bytes) {
+  open_ += bytes;
+  std::uint64_t size = 0;
+  while (open_.size() >= sizeof(size)) {
+    std::memcpy(&size, open_.data(), sizeof(size));
+    if (size > kMaxText) return false;
+    if (open_.size() - sizeof(size) < size) break;
+    last_ = open_.substr(sizeof(size), size);
+    open_.erase(0, sizeof(size) + size);
+  }
+  return true;
+}
 
 ChildSide::ChildSide(Duration time) : until_(std::chrono::steady_clock::now() + time) {}
 
@@ -180,16 +179,16 @@ void ForkedAnswer::stop() {
   (void)reap();
 }
 
-bool ForkedAnswer::reap() {
+int ForkedAnswer::reap() {
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return status;
 }
 
 // Reads until the child has ended.
-Result<> ForkedAnswer::read(const std::atomic<bool>& cancelled, std::string& text) {
+Result<> ForkedAnswer::read(const std::atomic<bool>& cancelled, OfferedTexts& texts) {
   using std::chrono::milliseconds;
   using std::chrono::steady_clock;
   const auto until = steady_clock::now() + time_;
@@ -207,23 +206,25 @@ Result<> ForkedAnswer::read(const std::atomic<bool>& cancelled, std::string& tex
     const ssize_t got = ::read(pipe_, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMaxText) return fail(ErrorCode::Internal, "the answer is too large");
+    if (!texts.append({buffer.data(), static_cast<std::size_t>(got)}))
+      return fail(ErrorCode::Internal, "the answer is too large");
   }
-  if (!reap())
-    return fail(ErrorCode::Internal,
-                "the simulation ended without an answer: it used too much "
-                "CPU time or memory, or a plugin failed");
-  return {};
+  const int status = reap();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  // The kernel's signals for the limits of CPU time and memory.
+  if ((WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) ||
+      (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory))
+    return fail(ErrorCode::Timeout, "the simulation used too much CPU time or memory");
+  return fail(ErrorCode::Internal, "the simulation failed in a plugin");
 }
 
 Result<std::string> ForkedAnswer::wait(const std::atomic<bool>& cancelled) {
-  std::string text;
-  auto done = read(cancelled, text);
+  OfferedTexts texts;
+  auto done = read(cancelled, texts);
   stop();
-  if (!done && done.error().code == ErrorCode::Cancelled) return fail(std::move(done.error()));
-  if (auto last = lastText(text)) return *std::move(last);
-  if (!done) return fail(std::move(done.error()));
+  if (!done && (done.error().code != ErrorCode::Timeout || !texts.last()))
+    return fail(std::move(done.error()));
+  if (auto last = texts.last()) return *std::move(last);
   return fail(ErrorCode::Internal, "the simulation ended without an answer");
 }
 

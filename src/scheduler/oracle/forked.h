@@ -14,7 +14,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/executor.h"
 #include "base/result.h"
@@ -31,7 +33,7 @@ struct ForkLimits {
 class ChildSide {
  public:
   explicit ChildSide(Duration time);
-  // A text for the case that the child is killed before a better one follows.
+  // A text for the case that a limit ends the child before a better one follows.
   static void offer(const std::string& text);
   // Writes the text for the parent, and ends the child.
   [[noreturn]] static void finish(const std::string& text);
@@ -40,6 +42,18 @@ class ChildSide {
 
  private:
   std::chrono::steady_clock::time_point until_;
+};
+
+// What the parent has read of a child's texts; it keeps the last whole one.
+class OfferedTexts {
+ public:
+  // False: a text is longer than 128 MiB.
+  bool append(std::string_view bytes);
+  const std::optional<std::string>& last() const { return last_; }
+
+ private:
+  std::string open_;  // what follows the last whole text
+  std::optional<std::string> last_;
 };
 
 class ForkedAnswer {
@@ -56,14 +70,14 @@ class ForkedAnswer {
   ~ForkedAnswer();
 
   // Blocks until the child has ended, or kills it after time and grace, or when `cancelled` becomes
-  // true. On any thread. The last text that the child offered or finished with; Timeout, Cancelled,
-  // or Internal if there is none.
+  // true. On any thread. The text that the child finished with; if a limit ended it, the last
+  // text that it offered. Timeout: it offered none. Cancelled. Internal: the child failed.
   Result<std::string> wait(const std::atomic<bool>& cancelled);
 
  private:
   ForkedAnswer(pid_t pid, int pipe, Duration time) : pid_(pid), pipe_(pipe), time_(time) {}
-  Result<> read(const std::atomic<bool>& cancelled, std::string& text);
-  bool reap();
+  Result<> read(const std::atomic<bool>& cancelled, OfferedTexts& texts);
+  int reap();  // the status of its end
   void stop();
 
   pid_t pid_ = -1;

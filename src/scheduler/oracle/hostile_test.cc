@@ -209,12 +209,12 @@ TEST(HostileQuestion, an_object_that_exists_is_changed_and_keeps_its_status) {
               ElementsAre("PodGroup g exists: it is changed as kubectl apply would change it"));
 }
 
-TEST(HostileQuestion, a_deployment_that_exists_is_said_to_come_in_addition) {
+TEST(HostileQuestion, of_a_deployment_that_exists_only_the_pods_that_it_lacks_are_created) {
   Asked a;
   a.node(aNode("a"));
   auto set = std::make_shared<api::ReplicaSetSelection>();
   set->metadata.namespace_ = "default";
-  set->metadata.name = "web-5f6d";
+  set->metadata.name = "set";
   set->metadata.uid = "real";
   api::OwnerReference owner;
   owner.apiVersion = "apps/v1";
@@ -223,10 +223,59 @@ TEST(HostileQuestion, a_deployment_that_exists_is_said_to_come_in_addition) {
   owner.controller = true;
   set->metadata.ownerReferences.push_back(std::move(owner));
   a.scheduler->stores().of<api::ReplicaSetSelection>().set(set);
-  EXPECT_THAT(notesIn(a.ask("objects: [" + deploymentText("web", 1, "1") + "]")),
-              ElementsAre("Deployment default/web exists: the pods that it has stay, and those of "
-                          "the question come in addition"));
+  a.runs(ownedPod("one", "ReplicaSet"), "a");
+  a.runs(ownedPod("two", "ReplicaSet"), "a");
+  a.runs(ownedPod("another", "StatefulSet"), "a");
+  const auto more = a.ask("objects: [" + deploymentText("web", 3, "1") + "]");
+  EXPECT_THAT(notesIn(more),
+              ElementsAre("Deployment default/web exists with 2 pods, which stay; created: 1"));
+  EXPECT_THAT(placesIn(*more), ElementsAre("web-simulated-0 a"));
+  const auto fewer = a.ask("objects: [" + deploymentText("web", 1, "1") + "]");
+  EXPECT_THAT(notesIn(fewer),
+              ElementsAre("Deployment default/web exists with 2 pods, which stay; created: 0"));
+  EXPECT_THAT(placesIn(*fewer), IsEmpty());
   EXPECT_THAT(notesIn(a.ask("objects: [" + deploymentText("api", 1, "1") + "]")), IsEmpty());
+}
+
+// The search for a pod takes long, or has no end, in real time.
+struct Slow final : Plugin, PreFilterPlugin {
+  std::string_view name() const override { return "Slow"; }
+  PreFilterResult preFilter(CycleState&, const PodInfo& pod) override {
+    if (pod.pod->metadata.name == "slow") std::this_thread::sleep_for(kSlow);
+    while (pod.pod->metadata.name == "endless") ::pause();
+    return {};
+  }
+  static constexpr std::chrono::milliseconds kSlow{60};
+};
+
+TEST(HostileQuestion, a_search_without_end_costs_only_itself) {
+  Asked a;
+  a.node(aNode("a"));
+  a.registry["Slow"] = [](Fields&, Handle&) { return std::make_unique<Slow>(); };
+  a.limits = {.time = 5 * Slow::kSlow, .grace = Slow::kSlow};
+  const std::string configuration = R"(
+configuration:
+  apiVersion: kubescheduler.config.k8s.io/v1
+  kind: KubeSchedulerConfiguration
+  profiles: [{schedulerName: default-scheduler, plugins: {preFilter: {enabled: [{name: Slow}]}}}]
+objects: [)";
+  const auto answer =
+      a.ask(configuration + podText("slow", "100") + ", " + podText("endless", "1") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("slow pending", "endless notTried"));
+  EXPECT_EQ(memberOf(*answer, "complete"), json::value(false));
+}
+
+TEST(HostileQuestion, what_never_begins_is_answered_too) {
+  Asked a;
+  a.node(aNode("a"));
+  a.limits = {.time = Duration(0), .grace = std::chrono::milliseconds(200)};
+  a.exists = [](const api::ObjectKey&) -> bool {
+    for (;;) ::pause();
+  };
+  const auto answer = a.ask("objects: [" + podText("p", "1") + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(notesIn(answer), ElementsAre("the simulation took too long to begin"));
 }
 
 ForkedAnswer forked(const std::function<void(const ChildSide&)>& child, ForkLimits limits = {}) {
@@ -247,7 +296,13 @@ TEST(Forked, a_text_that_the_child_offered_is_the_answer_if_it_is_killed) {
     ChildSide::offer("first");
     ::_exit(1);
   });
-  EXPECT_EQ(fails.wait(cancelled).value_or("none"), "first");
+  EXPECT_EQ(fails.wait(cancelled).error().code, ErrorCode::Internal) << "no limit ended it";
+  auto lacksMemory = forked([](const ChildSide&) {
+    ChildSide::offer("first");
+    (void)new char[std::size_t{1} << 50];
+    ::_exit(1);
+  });
+  EXPECT_EQ(lacksMemory.wait(cancelled).value_or("none"), "first");
   auto ends = forked([](const ChildSide&) {
     ChildSide::offer("first");
     ChildSide::finish("last");

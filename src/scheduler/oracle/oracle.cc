@@ -9,6 +9,9 @@ namespace {
 constexpr char kAnswer = 'A';
 constexpr char kRefusal = 'R';
 
+constexpr const char* kTooLong = "one search took too long: the rest was not tried";
+constexpr int kOffers = 10;  // while its time lasts
+
 std::string partOf(const Answerer& answerer, const std::string& why) {
   return kAnswer + toJson(answerer.sofar(why));
 }
@@ -24,9 +27,14 @@ Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& regis
     lock.unlock();
     log::silence();
     seam.executor.cut();
-    answerer.checkpoint = [&] {
+    // A search that takes longer than the grace costs what was found since the last offer.
+    const Duration pause = limits.time / kOffers;
+    answerer.checkpoint = [&, next = std::chrono::steady_clock::now() + pause]() mutable {
       if (side.isLate())
         ChildSide::finish(partOf(answerer, "the time limit was reached: the rest was not tried"));
+      if (std::chrono::steady_clock::now() < next) return;
+      ChildSide::offer(partOf(answerer, kTooLong));
+      next = std::chrono::steady_clock::now() + pause;
     };
     answerer.interim = [](const json::value& found) { ChildSide::offer(kAnswer + toJson(found)); };
     const auto answer = answerer.answer(question, pods);

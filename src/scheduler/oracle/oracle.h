@@ -14,8 +14,9 @@
 namespace koord::scheduler::oracle {
 
 // Between two turns of the scheduler, on its thread. When the time is over, the child answers with
-// what it has. It looks at the clock between two attempts; an attempt that takes longer than the
-// grace ends it without an answer. `exists`: for pods that are not pending; called in the child.
+// what it has. It looks at the clock between two attempts, and offers what it has ten times while
+// its time lasts: if an attempt takes longer than the grace, the last offer is the answer.
+// `exists`: for pods that are not pending; called in the child.
 Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& registry,
                          const Question& question, const CompletePods& pods,
                          const ForkLimits& limits = {}, const PodExists& exists = {});

@@ -68,6 +68,28 @@ TEST(Oracle, names_victims_and_whose_rules_chose_them) {
   EXPECT_TRUE(a.deletions.empty());
 }
 
+TEST(Oracle, a_victim_uses_up_its_disruption_budget) {
+  Asked a;
+  a.node(aNode("a"));
+  a.node(aNode("b"));
+  auto budget = std::make_shared<api::PodDisruptionBudget>();
+  budget->metadata.namespace_ = "default";
+  budget->metadata.name = "guard";
+  budget->spec.selector.emplace().matchLabels["app"] = "guarded";
+  budget->status.disruptionsAllowed = 1;
+  a.scheduler->stores().of<api::PodDisruptionBudget>().set(budget);
+  for (const char* name : {"guarded-1", "guarded-2"})
+    a.runs(aPod(name).request("cpu", "2").priority(1).label("app", "guarded"), "a");
+  for (const char* name : {"other-1", "other-2"})
+    a.runs(aPod(name).request("cpu", "2").priority(2), "b");
+  const auto answer =
+      a.ask("objects: [" + podText("p", "2", 1000) + ", " + podText("q", "2", 1000) + "]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  // Nodes whose victims have a lower priority are better, unless that breaks a budget.
+  EXPECT_THAT(placesIn(*answer), ElementsAre("p a", "q b"));
+  EXPECT_EQ(memberOf(*answer, "victims").get_array().size(), 2u);
+}
+
 TEST(Oracle, says_how_many_more_nodes_would_do) {
   Asked a;
   a.node(aNode("a"));

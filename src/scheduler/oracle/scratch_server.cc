@@ -8,6 +8,7 @@
 #include "scheduler/framework/transforms.h"
 #include "scheduler/oracle/kinds.h"
 #include "scheduler/oracle/question.h"
+#include "scheduler/preemption/budgets.h"
 
 namespace koord::scheduler::oracle {
 
@@ -128,8 +129,21 @@ void ScratchServer::deletePod(const std::string& uid) {
   deliver(before, after);
   executor_.post([this, uid, after] {
     const PodObject last = podOf(uid, {});
-    if (last) scheduler_.podDeleted(last);
+    if (!last) return;
+    if (scheduler_.cluster().findPod(uid)) useBudgets(*last);
+    scheduler_.podDeleted(last);
   });
+}
+
+void ScratchServer::useBudgets(const api::Pod& pod) {
+  auto& store = scheduler_.stores().of<api::PodDisruptionBudget>();
+  for (const auto& before : disruptionBudgetsOf(*scheduler_.profiles().begin()->second).of(pod)) {
+    auto after = std::make_shared<api::PodDisruptionBudget>(*before);
+    for (std::int32_t* count : {&after->status.disruptionsAllowed, &after->status.currentHealthy})
+      *count = std::max(0, *count - 1);
+    after->metadata.resourceVersion = nextVersion();
+    store.set(std::move(after));
+  }
 }
 
 Result<std::string> ScratchServer::patchPod(const kube::Request& request) {

@@ -5,7 +5,8 @@
 // deletions of victims, nominations, annotations, and merge patches of stored kinds. Writes of
 // other kinds (events) succeed without effect. It answers no reads.
 //
-// A victim disappears as soon as it is deleted.
+// A victim disappears as soon as it is deleted. Its PodDisruptionBudgets then allow one eviction
+// less, as the disruption controller would say; what starts later does not give it back.
 
 #include <map>
 #include <string>
@@ -44,6 +45,7 @@ class ScratchServer {
   Result<std::string> patchPod(const kube::Request& request);
   Result<std::string> patchStored(const kube::Request& request);
   void deliver(const PodObject& before, std::shared_ptr<api::Pod> after);
+  void useBudgets(const api::Pod& pod);
   std::string nextVersion() { return "simulated-" + std::to_string(++version_); }
 
   Scheduler& scheduler_;

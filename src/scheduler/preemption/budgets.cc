@@ -18,26 +18,36 @@ DisruptionBudgets::DisruptionBudgets(Store<api::PodDisruptionBudget>& store) {
   store.listen(note);
 }
 
+template <class Fn>
+void DisruptionBudgets::forEach(const api::ObjectMeta& pod, Fn fn) const {
+  const auto here = byNamespace_.find(pod.namespace_);
+  if (here == byNamespace_.end() || pod.labels.empty()) return;
+  for (const auto& [name, budget] : here->second)
+    if (budget.selector.matches(pod.labels) &&
+        !budget.object->status.disruptedPods.contains(pod.name))
+      fn(budget);
+}
+
 DisruptionBudgets::Split DisruptionBudgets::split(const std::vector<PodPtr>& victims) const {
   Split split;
   std::unordered_map<const Budget*, std::int64_t> left;
   for (const PodPtr& victim : victims) {
-    const api::ObjectMeta& meta = victim->pod->metadata;
     bool breaks = false;
-    const auto here = byNamespace_.find(meta.namespace_);
-    if (here != byNamespace_.end() && !meta.labels.empty()) {
-      for (const auto& [name, budget] : here->second) {
-        if (!budget.selector.matches(meta.labels)) continue;
-        if (budget.object->status.disruptedPods.contains(meta.name))
-          continue;  // already terminating
-        auto& allowed =
-            left.try_emplace(&budget, budget.object->status.disruptionsAllowed).first->second;
-        breaks |= --allowed < 0;
-      }
-    }
+    forEach(victim->pod->metadata, [&](const Budget& budget) {
+      auto& allowed =
+          left.try_emplace(&budget, budget.object->status.disruptionsAllowed).first->second;
+      breaks |= --allowed < 0;
+    });
     (breaks ? split.breaking : split.allowed).push_back(victim);
   }
   return split;
+}
+
+std::vector<std::shared_ptr<const api::PodDisruptionBudget>> DisruptionBudgets::of(
+    const api::Pod& pod) const {
+  std::vector<std::shared_ptr<const api::PodDisruptionBudget>> budgets;
+  forEach(pod.metadata, [&](const Budget& budget) { budgets.push_back(budget.object); });
+  return budgets;
 }
 
 }  // namespace koord::scheduler

@@ -21,6 +21,8 @@ class DisruptionBudgets {
   };
   // Victims use up budgets in the order given.
   Split split(const std::vector<PodPtr>& victims) const;
+  // Those whose count an eviction of the pod would change.
+  std::vector<std::shared_ptr<const api::PodDisruptionBudget>> of(const api::Pod& pod) const;
   // Rises with every change.
   std::uint64_t version() const { return version_; }
 
@@ -29,6 +31,10 @@ class DisruptionBudgets {
     std::shared_ptr<const api::PodDisruptionBudget> object;
     api::Selector selector;
   };
+  // Calls fn for each budget that concerns the pod, unless it counts its eviction already.
+  template <class Fn>
+  void forEach(const api::ObjectMeta& pod, Fn fn) const;
+
   std::unordered_map<std::string, std::map<std::string, Budget>> byNamespace_;
   std::uint64_t version_ = 0;
 };

@@ -208,12 +208,47 @@ class SimulateTest:
         answer = said["status"]
         check(answer["placed"] == 1 and answer["hiddenVictims"] > 0 and not answer["victims"], answer)
         check("filler" not in json.dumps(answer) and "quotas" not in answer, answer)
+
+    def on_snapshot(self, file, objects, *flags, status=0):
+        done = subprocess.run([os.path.join(self.options.programs, "koordctl"), "simulate", "-f", "-", "-o", "json", *flags,
+                               "--snapshot", file, "--config", os.path.join(self.cluster.data, "koord-scheduler.yaml")],
+                              input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
+                              capture_output=True, text=True, timeout=60, check=False, env={"HOME": self.folder})
+        check(done.returncode == status, f"status {done.returncode}, not {status}: {done.stdout[:500]}{done.stderr[:500]}")
+        return json.loads(done.stdout)["status"] if status < 2 else done.stderr
+
+    def a_snapshot_answers_as_the_cluster_did(self):
+        vip = pod("vip", "10m", priority="urgent", port=8080)
+        there = pod("there", "10m")
+        there["spec"]["nodeSelector"] = {"kubernetes.io/hostname": self.cluster.get("nodes")["items"][2]["metadata"]["name"]}
+        node = self.cluster.get("pods", "-l", "app=web")["items"][0]["spec"]["nodeName"]
+        questions = (([vip, there], (), 0), ([deployment("wide", 30, "10")], (), 1), ([there], ("--drain", node), 1),
+                     ([], ("--add-nodes", "2", "--shape", node), 0), (gang("train", 3, "2"), (), 0))
+
+        def essence(answer):
+            # Among equally good nodes chance decides.
+            return {"pods": sorted((entry["name"], entry["state"]) for entry in answer["pods"]),
+                    "there": [entry.get("node") for entry in answer["pods"] if entry["name"] == "there"],
+                    "victims": len(answer["victims"]), "remedies": [remedy.get("nodes") for remedy in answer.get("remedies", [])],
+                    **{part: answer[part] for part in ("complete", "placed", "pending", "quotas")}}
+
+        file = os.path.join(self.folder, "case.snap")
+        subprocess.run([os.path.join(self.options.programs, "koordctl"), "snapshot", file, "--support", "--kubeconfig",
+                        self.cluster.kubeconfig], check=True, capture_output=True)
+        told = [essence(self.simulate(objects, *flags, status=status)) for objects, flags, status in questions]
         self.cluster.stop()
+        for (objects, flags, status), live in zip(questions, told):
+            answer = essence(self.on_snapshot(file, objects, *flags, status=status))
+            check(answer == live, f"{flags}: {answer}\nis not {live}")
+        with open(file, "rb") as whole, open(file + ".cut", "wb") as half:
+            half.write(whole.read()[:-100])
+        check("truncated" in self.on_snapshot(file + ".cut", [there], status=2), "a truncated file is refused")
 
     def steps(self):
         return (self.pods_go_where_was_foretold, self.a_gang_goes_where_was_foretold_or_waits,
                 self.what_stays_pending_has_a_reason_and_a_remedy, self.victims_are_foretold, self.a_drain_moves_pods,
-                self.hostile_questions_are_bounded, self.who_has_no_rights_learns_nothing)
+                self.hostile_questions_are_bounded, self.who_has_no_rights_learns_nothing,
+                self.a_snapshot_answers_as_the_cluster_did)
 
 
 if __name__ == "__main__":

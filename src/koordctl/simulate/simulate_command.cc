@@ -15,6 +15,7 @@
 #include "koordctl/completion/object_names.h"
 #include "koordctl/simulate/question.h"
 #include "koordctl/simulate/simulation_text.h"
+#include "koordctl/simulate/snapshot_simulation.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
 
@@ -22,7 +23,41 @@ namespace koord::koordctl {
 
 namespace {
 
+constexpr const char* kDefaultNamespace = "default";
 constexpr int kMaxTries = 10;  // a second apart
+
+// Reads the files and flags. Objects that name no namespace get this one.
+Result<json::object> readSpec(const SimulateOptions& options, const std::string& space) {
+  json::object spec;
+  json::array objects;
+  for (const std::string& file : options.files) {
+    auto text = readManifestFile(file);
+    if (!text) return fail(std::move(text.error()));
+    auto found = objectsIn(*text, space);
+    if (!found) return fail(std::move(found.error()).within(file));
+    std::ranges::move(*found, std::back_inserter(objects));
+  }
+  spec["objects"] = std::move(objects);
+  if (options.addNodes > 0) {
+    auto nodes = newNodes(options.addNodes, options.shape);
+    if (!nodes) return fail(std::move(nodes.error()));
+    spec["addNodes"] = json::array{*std::move(nodes)};
+  }
+  for (const auto& [field, names] :
+       {std::pair{"drainNodes", &options.drain}, std::pair{"loseNodes", &options.lose}}) {
+    json::array list;
+    for (const std::string& name : *names) list.push_back(json::string(name));
+    spec[field] = std::move(list);
+  }
+  if (options.replay.configs.empty()) return spec;
+  const std::string& file = options.replay.configs.front();
+  auto text = readManifestFile(file);
+  if (!text) return fail(std::move(text.error()));
+  auto configuration = parseYaml(*text);
+  if (!configuration) return fail(std::move(configuration.error()).within("--config " + file));
+  spec["configuration"] = *std::move(configuration);
+  return spec;
+}
 
 class Simulator {
  public:
@@ -37,16 +72,16 @@ class Simulator {
   Task<Result<json::value>> run() {
     auto config = loadChoice(choice_);
     if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
-    namespace_ = options_.namespace_.empty() ? config->defaultNamespace : options_.namespace_;
-    if (namespace_.empty()) namespace_ = "default";
-    auto spec = specOf();
+    std::string space =
+        options_.namespace_.empty() ? config->defaultNamespace : options_.namespace_;
+    if (space.empty()) space = kDefaultNamespace;
+    auto spec = readSpec(options_, space);
     if (!spec) co_return fail(std::move(spec.error()));
     kube::HttpApi api(scheduler_.http(), executor_, *std::move(config));
-    for (json::value& object : objects_) {
+    for (json::value& object : (*spec)["objects"].get_array()) {
       auto completing = complete(api, object);
       co_await completing;
     }
-    (*spec)["objects"] = json::array(objects_.begin(), objects_.end());
     auto finding = scheduler_.find();
     auto found = co_await finding;
     if (!found) co_return fail(std::move(found.error()));
@@ -56,37 +91,6 @@ class Simulator {
   }
 
  private:
-  // Reads the files and flags.
-  Result<json::object> specOf() {
-    json::object spec;
-    for (const std::string& file : options_.files) {
-      auto text = readManifestFile(file);
-      if (!text) return fail(std::move(text.error()));
-      auto objects = objectsIn(*text, namespace_);
-      if (!objects) return fail(std::move(objects.error()).within(file));
-      std::ranges::move(*objects, std::back_inserter(objects_));
-    }
-    if (options_.addNodes > 0) {
-      auto nodes = newNodes(options_.addNodes, options_.shape);
-      if (!nodes) return fail(std::move(nodes.error()));
-      spec["addNodes"] = json::array{*std::move(nodes)};
-    }
-    for (const auto& [field, names] :
-         {std::pair{"drainNodes", &options_.drain}, std::pair{"loseNodes", &options_.lose}}) {
-      json::array list;
-      for (const std::string& name : *names) list.push_back(json::string(name));
-      spec[field] = std::move(list);
-    }
-    if (options_.replay.configs.empty()) return spec;
-    const std::string& file = options_.replay.configs.front();
-    auto text = readManifestFile(file);
-    if (!text) return fail(std::move(text.error()));
-    auto configuration = parseYaml(*text);
-    if (!configuration) return fail(std::move(configuration.error()).within("--config " + file));
-    spec["configuration"] = *std::move(configuration);
-    return spec;
-  }
-
   // Gives the pods of the object the defaults and changes that they get in the cluster.
   Task<void> complete(kube::Api& api, json::value& object) {
     const json::value pod = podOf(object);
@@ -139,8 +143,6 @@ class Simulator {
   const KubeconfigChoice choice_;
   Executor& executor_;
   SchedulerClient scheduler_;
-  std::string namespace_;
-  std::vector<json::value> objects_;
   std::vector<std::string> notes_;
 };
 
@@ -150,18 +152,36 @@ Task<void> simulate(Simulator* simulator, Result<json::value>* result, EventLoop
   loop->stop();
 }
 
-int runSimulate(const SimulateOptions& options) {
-  log::setup({.program = "koordctl"});
+void printNotes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes)
+    std::fprintf(stderr, "koordctl: %s\n", printable(note).c_str());
+}
+
+Result<json::value> answerOfCluster(const SimulateOptions& options) {
   EventLoop loop;
   Result<json::value> result;
-  {
-    Simulator simulator(options, loop);
-    TaskGroup tasks;
-    tasks.spawn(simulate(&simulator, &result, &loop));
-    loop.run();
-    for (const std::string& note : simulator.notes())
-      std::fprintf(stderr, "koordctl: %s\n", printable(note).c_str());
-  }
+  Simulator simulator(options, loop);
+  TaskGroup tasks;
+  tasks.spawn(simulate(&simulator, &result, &loop));
+  loop.run();
+  printNotes(simulator.notes());
+  return result;
+}
+
+Result<json::value> answerOfSnapshot(const SimulateOptions& options) {
+  auto spec =
+      readSpec(options, options.namespace_.empty() ? kDefaultNamespace : options.namespace_);
+  if (!spec) return fail(std::move(spec.error()));
+  auto answer = simulateOnSnapshot(options.snapshot, *std::move(spec));
+  if (!answer) return fail(std::move(answer.error()));
+  printNotes(answer->notes);
+  return std::move(answer->result);
+}
+
+int runSimulate(const SimulateOptions& options) {
+  log::setup({.program = "koordctl", .quiet = !options.snapshot.empty()});
+  const auto result =
+      options.snapshot.empty() ? answerOfCluster(options) : answerOfSnapshot(options);
   if (!result) {
     std::fprintf(stderr, "koordctl: %s\n", printable(result.error().message).c_str());
     return 2;
@@ -178,6 +198,10 @@ std::string problemOf(const SimulateOptions& options) {
   if (options.addNodes == 0 && !options.shape.empty()) return "--shape: needs --add-nodes";
   const bool asks = !options.files.empty() || options.addNodes > 0 || !options.drain.empty() ||
                     !options.lose.empty();
+  if (!options.snapshot.empty() && !(options.kubeconfig + options.scheduler).empty())
+    return "--snapshot: without --kubeconfig and --scheduler";
+  if (!options.replay.trace.empty() && !options.snapshot.empty())
+    return "one of --snapshot and --trace";
   if (!options.replay.trace.empty())
     return asks ? "--trace: without --filename, --add-nodes, --drain and --lose" : "";
   if (options.replay.configs.size() > 1) return "one --config, except with --trace";
@@ -199,6 +223,8 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
       "  koordctl simulate -f job.yaml\n"
       "  koordctl simulate -f job.yaml --add-nodes 4 --shape cpu=64,memory=256Gi\n"
       "  koordctl simulate --drain node-7 --explain\n\n"
+      "With --snapshot the file of 'koordctl snapshot' takes the place of the cluster.\n\n"
+      "  koordctl simulate --snapshot case.snap -f job.yaml\n\n"
       "With --trace it replays a trace of tasks instead and prints a report as JSON, without a\n"
       "cluster.\n\n"
       "  koordctl simulate --trace FOLDER --config mine.yaml --config other.yaml\n\n"
@@ -216,6 +242,8 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
   set.list("config", options.replay.configs,
            "KubeSchedulerConfiguration to use instead; with --trace several to compare, each as "
            "FILE or NAME=FILE, by default DeviceShare with and without FragmentationAware");
+  set.text("snapshot", options.snapshot,
+           "File of 'koordctl snapshot' whose objects take the place of the cluster");
   addTraceFlags(set, options.replay);
   set.boolean("explain", options.explain, "Show each pod on its own line");
   set.text("output", options.output, "Format: json or yaml; default: text")

@@ -3,6 +3,7 @@
 // "koordctl simulate": asks the running koord-scheduler what would happen: where the pods of
 // manifests would go, which pods would be preempted, what stays pending and what it takes; also
 // after nodes are added, drained or lost, or with another configuration. Nothing is written. With
+// --snapshot the objects of a file take the place of the cluster (snapshot_simulation.h). With
 // --trace it replays a trace instead (trace/trace_command.h).
 //
 // Exit status: 0 all pods get nodes, 1 some do not, 2 there is no answer.
@@ -27,6 +28,7 @@ struct SimulateOptions {
   std::string namespace_;
   std::string scheduler;
   std::string kubeconfig;
+  std::string snapshot;  // the file of a snapshot, instead of a cluster
   // With a trace only this is used. Without one, its configs have at most one element: the
   // KubeSchedulerConfiguration of the question.
   TraceFlags replay;

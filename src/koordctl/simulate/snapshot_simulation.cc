@@ -1,0 +1,213 @@
+#include "koordctl/simulate/snapshot_simulation.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "api/codec.h"
+#include "base/time.h"
+#include "base/virtual_loop.h"
+#include "cluster/snapshot/snapshot_reader.h"
+#include "koordctl/explain/layout.h"
+#include "koordctl/simulate/question.h"
+#include "koordctl/simulate/snapshot_api.h"
+#include "scheduler/config/shipped.h"
+#include "scheduler/core/informers.h"
+#include "scheduler/oracle/oracle.h"
+#include "scheduler/plugins/registry.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+constexpr std::string_view kConfigMap = "koord-scheduler-config";
+constexpr std::string_view kConfigNamespace = "koordinator-system";
+// Nothing else waits for this process.
+constexpr scheduler::oracle::ForkLimits kLimits{
+    .time = std::chrono::seconds(60), .grace = std::chrono::seconds(60), .memory = 8ULL << 30};
+
+// What the question needs of the snapshot beside the scheduler's own objects.
+class Contents {
+ public:
+  Contents(SnapshotApi& api, const json::value& spec) : api_(api) {
+    for (const char* field : {"drainNodes", "loseNodes"})
+      for (const json::value& node : arrayAt(spec, field))
+        if (node.is_string()) left_.emplace(node.get_string());
+  }
+
+  Result<> add(std::string_view resource, std::string_view text) {
+    api_.add(resource, text);
+    const bool isClass = resource == "priorityclasses.scheduling.k8s.io";
+    const bool isConfig = resource == "configmaps" && text.find(kConfigMap) != text.npos;
+    if (!isClass && !isConfig && !(resource == "pods" && !left_.empty())) return {};
+    auto object = parseJson(text);
+    if (!object) return fail(std::move(object.error()).within(resource));
+    if (isClass) return addClass(*object);
+    if (isConfig) return addConfig(*object);
+    return addPod(*object);
+  }
+
+  const scheduler::oracle::CompletePods& pods() const { return pods_; }
+  const std::string& configuration() const { return configuration_; }
+
+  // Of the object's pods, as the API server's admission does.
+  void setPriority(json::value& object) const {
+    json::value pod = podOf(object);
+    json::value* spec = find(pod, "spec");
+    if (!spec || !spec->is_object() || find(*spec, "priority")) return;
+    const std::string_view name = textAt(*spec, "priorityClassName");
+    const auto found = name.empty() ? byDefault_ : classes_.find(name);
+    if (found == classes_.end()) return;
+    spec->get_object()["priorityClassName"] = found->first;
+    spec->get_object()["priority"] = found->second.value;
+    if (found->second.preemptionPolicy && !find(*spec, "preemptionPolicy"))
+      spec->get_object()["preemptionPolicy"] = *found->second.preemptionPolicy;
+    takePod(object, pod);
+  }
+
+ private:
+  using Classes = std::map<std::string, api::PriorityClass, std::less<>>;
+
+  Result<> addClass(const json::value& object) {
+    auto read = api::decode<api::PriorityClass>(object);
+    if (!read) return fail(std::move(read.error()).within("PriorityClass"));
+    std::string name = read->metadata.name;
+    const auto added = classes_.insert_or_assign(std::move(name), *std::move(read)).first;
+    if (added->second.globalDefault) byDefault_ = added;
+    return {};
+  }
+
+  Result<> addConfig(const json::value& object) {
+    if (textAt(object, "metadata", "name") == kConfigMap &&
+        textAt(object, "metadata", "namespace") == kConfigNamespace)
+      configuration_ = textAt(object, "data", kConfigMap);
+    return {};
+  }
+
+  Result<> addPod(const json::value& object) {
+    if (!left_.contains(textAt(object, "spec", "nodeName"))) return {};
+    auto pod = api::decode<api::Pod>(object);
+    if (!pod) return fail(std::move(pod.error()).within("pods"));
+    std::string uid = pod->metadata.uid;
+    pods_.emplace(std::move(uid), std::make_shared<const api::Pod>(*std::move(pod)));
+    return {};
+  }
+
+  SnapshotApi& api_;
+  std::set<std::string, std::less<>> left_;  // nodes that are drained or lost
+  scheduler::oracle::CompletePods pods_;     // on them
+  Classes classes_;
+  Classes::const_iterator byDefault_ = classes_.end();
+  std::string configuration_;  // of the ConfigMap; "" = it does not exist
+};
+
+// A scheduler that has read everything and has not begun to schedule.
+class FileScheduler {
+ public:
+  FileScheduler(VirtualLoop& loop, SnapshotApi& api) : loop_(loop), seam_(loop, api) {}
+
+  Result<> read(scheduler::SchedulerConfiguration configuration) {
+    scheduler::SchedulerOptions options;
+    options.configuration = std::move(configuration);
+    auto made =
+        scheduler::Scheduler::create(std::move(options), registry_, seam_.executor, &seam_.api);
+    if (!made) return fail(std::move(made.error()));
+    scheduler_ = *std::move(made);
+    informers_.emplace(seam_.api, seam_.executor, *scheduler_, Random(1));
+    informers_->start();
+    loop_.runReady();
+    if (!informers_->synced())
+      return fail(ErrorCode::Internal, "the scheduler could not read the objects");
+    return {};
+  }
+
+  Result<json::value> ask(const json::value& simulation,
+                          const scheduler::oracle::CompletePods& pods) {
+    const auto question = scheduler::oracle::readQuestion(simulation);
+    if (!question) return fail(Error(question.error()));
+    const scheduler::oracle::PodExists exists = [this](const api::ObjectKey& pod) {
+      return !informers_->versionOf(pod).empty();
+    };
+    auto child =
+        scheduler::oracle::ask(*scheduler_, seam_, registry_, *question, pods, kLimits, exists);
+    if (!child) return fail(std::move(child.error()));
+    const std::atomic<bool> cancelled = false;
+    const auto text = scheduler::oracle::answerOf(*std::move(child), cancelled);
+    if (!text) return fail(Error(text.error()));
+    return parseJson(*text);
+  }
+
+ private:
+  VirtualLoop& loop_;
+  scheduler::oracle::Seam seam_;
+  const scheduler::Registry registry_ = scheduler::makeRegistry();
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::optional<scheduler::Informers> informers_;
+};
+
+Result<scheduler::SchedulerConfiguration> configurationOf(const json::value& given,
+                                                          const Contents& contents,
+                                                          std::vector<std::string>& notes) {
+  std::string text = contents.configuration();
+  std::string source = fmt::format("ConfigMap {}/{}", kConfigNamespace, kConfigMap);
+  if (!given.is_null()) {
+    text = toJson(given);
+    source = "--config";
+  } else if (text.empty()) {
+    text = scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"},
+                                           scheduler::Shipped::Recommended);
+    notes.push_back(
+        "the snapshot has no configuration of koord-scheduler: the recommended one is used; "
+        "--config gives another");
+  }
+  auto configuration = scheduler::parseConfiguration(text);
+  if (!configuration) return fail(std::move(configuration.error()).within(source));
+  if (!std::exchange(configuration->extenders, {}).empty())
+    notes.push_back(source + ": HTTP extenders are not asked");
+  return configuration;
+}
+
+}  // namespace
+
+Result<SnapshotAnswer> simulateOnSnapshot(const std::string& file, json::value spec) {
+  std::optional<VirtualLoop> loop;
+  std::optional<SnapshotApi> api;
+  std::optional<Contents> contents;
+  cluster::SnapshotVisitor visitor;
+  visitor.header = [&](const cluster::SnapshotHeader& header) -> Result<> {
+    const auto taken = parseTime(header.createdAt);
+    if (!taken) return fail(Error(taken.error()).within(file + ": createdAt"));
+    loop.emplace(*taken);
+    api.emplace(*loop);
+    contents.emplace(*api, spec);
+    return {};
+  };
+  visitor.object = [&](std::string_view resource, std::string_view text) -> Result<> {
+    auto added = contents->add(resource, text);
+    return added ? added : fail(std::move(added.error()).within(file));
+  };
+  if (auto read = cluster::readSnapshot(file, visitor); !read) return fail(std::move(read.error()));
+  SnapshotAnswer answer;
+  json::value given;
+  if (json::value* found = find(spec, "configuration")) std::swap(given, *found);
+  auto configuration = configurationOf(given, *contents, answer.notes);
+  if (!configuration) return fail(std::move(configuration.error()));
+  FileScheduler reader(*loop, *api);
+  if (auto read = reader.read(*std::move(configuration)); !read)
+    return fail(std::move(read.error()).within(file));
+  api->clear();
+  if (json::value* objects = find(spec, "objects"))
+    for (json::value& object : objects->get_array()) contents->setPriority(object);
+  answer.notes.push_back(
+      "a snapshot has no webhooks: pods are taken as the files have them, with the priorities of "
+      "their classes");
+  auto result = reader.ask(scheduler::oracle::simulationOf(std::move(spec)), contents->pods());
+  if (!result) return fail(std::move(result.error()));
+  answer.result = *std::move(result);
+  return answer;
+}
+
+}  // namespace koord::koordctl

@@ -1,0 +1,161 @@
+#include "koordctl/simulate/snapshot_simulation.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/testing/test_folder.h"
+#include "base/yaml.h"
+#include "cluster/snapshot/snapshot_writer.h"
+#include "koordctl/explain/layout.h"
+
+namespace koord::koordctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string nodeText(const std::string& name, int cpus) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{}","uid":"{}",)"
+      R"("labels":{{"kubernetes.io/hostname":"{}"}}}},"spec":{{}},"status":{{"allocatable":)"
+      R"({{"cpu":"{}","memory":"64Gi","pods":"110"}}}}}})",
+      name, name, name, cpus);
+}
+
+std::string runningText(const std::string& name, const std::string& node, int cpus,
+                        const std::string& phase = "Running") {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default",)"
+      R"("uid":"{}","ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet",)"
+      R"("name":"set","uid":"set","controller":true}}]}},"spec":{{"nodeName":"{}",)"
+      R"("schedulerName":"default-scheduler","priority":0,"containers":[{{"name":"main",)"
+      R"("image":"i","resources":{{"requests":{{"cpu":"{}"}}}}}}]}},)"
+      R"("status":{{"phase":"{}"}}}})",
+      name, name, node, cpus, phase);
+}
+
+// A snapshot of two nodes, "small" with a running pod and "large", and of a priority class.
+class SnapshotSimulation : public ::testing::Test {
+ protected:
+  SnapshotSimulation() {
+    EXPECT_TRUE(::mkdtemp(folder_.data()));
+    file_ = folder_ + "/case.snap";
+  }
+  ~SnapshotSimulation() override { std::filesystem::remove_all(folder_); }
+
+  void take(const std::string& configuration = "") const {
+    cluster::SnapshotHeader header;
+    header.scope = cluster::SnapshotHeader::Scope::Support;
+    header.createdAt = "2026-11-27T12:00:00Z";
+    auto writer = cluster::SnapshotWriter::create(file_, header);
+    ASSERT_TRUE(writer) << writer.error().message;
+    const auto add = [&](const std::string& resource, std::string_view text) {
+      ASSERT_TRUE((*writer)->addObject(resource, text));
+    };
+    if (!configuration.empty())
+      add("configmaps",
+          toJson(json::object{{"metadata", json::object{{"name", "koord-scheduler-config"},
+                                                        {"namespace", "koordinator-system"}}},
+                              {"data", json::object{{"koord-scheduler-config", configuration}}}}));
+    add("nodes", nodeText("small", 4));
+    add("nodes", nodeText("large", 8));
+    add("pods", runningText("web", "small", 3));
+    add("pods", runningText("done", "large", 8, "Succeeded"));
+    add("priorityclasses.scheduling.k8s.io",
+        R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
+        R"("metadata":{"name":"important"},"value":1000})");
+    ASSERT_TRUE((*writer)->finish());
+  }
+  // The status of the answer.
+  json::value ask(const std::string& spec) const {
+    const auto answer = simulateOnSnapshot(file_, *parseYaml(spec));
+    if (!answer) return json::string(answer.error().message);
+    return memberOf(answer->result, "status");
+  }
+  std::string failure() const {
+    const auto answer = simulateOnSnapshot(file_, json::object{});
+    return answer ? "answered" : answer.error().message;
+  }
+  static std::string podText(const std::string& name, int cpus, const std::string& more = "") {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {}, namespace: default}}, spec: {{{}"
+        "containers: [{{name: main, resources: {{requests: {{cpu: {}}}}}}}]}}}}",
+        name, more, cpus);
+  }
+  static std::vector<std::string> placesIn(const json::value& status) {
+    std::vector<std::string> places;
+    for (const json::value& pod : arrayAt(status, "pods"))
+      places.push_back(
+          fmt::format("{} {} {}", textAt(pod, "name"), textAt(pod, "state"), textAt(pod, "node")));
+    return places;
+  }
+
+  std::string folder_ = testMemoryFolder() + "/simulation-XXXXXX";
+  std::string file_;
+};
+
+TEST_F(SnapshotSimulation, pods_go_where_the_objects_of_the_file_leave_resources) {
+  take();
+  const auto status = ask("objects: [" + podText("five", 5) + ", " + podText("four", 4) + "]");
+  EXPECT_THAT(placesIn(status), ElementsAre("five placed large", "four pending "))
+      << toJson(status);
+  EXPECT_EQ(textAt(status, "state", "time"), "2026-11-27T12:00:00.000000Z");
+}
+
+TEST_F(SnapshotSimulation, a_priority_class_of_the_file_lets_pods_preempt) {
+  take();
+  const auto status = ask("objects: [" +
+                          podText("big", 4,
+                                  "nodeSelector: {kubernetes.io/hostname: small}, "
+                                  "priorityClassName: important, ") +
+                          "]");
+  EXPECT_THAT(placesIn(status), ElementsAre("big placed small")) << toJson(status);
+  ASSERT_EQ(arrayAt(status, "victims").size(), 1u);
+  EXPECT_EQ(textAt(arrayAt(status, "victims")[0], "name"), "web");
+}
+
+TEST_F(SnapshotSimulation, pods_of_a_drained_node_are_complete) {
+  take();
+  const auto status = ask("drainNodes: [small]");
+  EXPECT_THAT(placesIn(status), ElementsAre("web-again placed large")) << toJson(status);
+  EXPECT_THAT(arrayAt(status, "notes"), ::testing::IsEmpty());
+}
+
+TEST_F(SnapshotSimulation, the_configuration_is_that_of_the_file_or_the_question) {
+  take(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+      "profiles: [{schedulerName: mine}]\n");
+  const std::string objects = "objects: [" + podText("p", 1, "schedulerName: mine, ") + "]";
+  EXPECT_THAT(placesIn(ask(objects)), ElementsAre(HasSubstr("p placed")));
+  const auto other = ask(objects +
+                         "\nconfiguration: {apiVersion: kubescheduler.config.k8s.io/v1, kind: "
+                         "KubeSchedulerConfiguration}");
+  EXPECT_THAT(toJson(other), HasSubstr("this scheduler has no profile mine"));
+}
+
+TEST_F(SnapshotSimulation, a_file_that_is_no_snapshot_is_named) {
+  EXPECT_THAT(failure(), HasSubstr(file_)) << "it does not exist";
+  ASSERT_TRUE(writeFileAtomic(file_, "no snapshot"));
+  EXPECT_THAT(failure(), HasSubstr(file_ + ": the file is not a snapshot"));
+  std::filesystem::remove(file_);
+  take();
+  const auto whole = readFile(file_);
+  ASSERT_TRUE(whole);
+  ASSERT_TRUE(writeFileAtomic(file_, whole->substr(0, whole->size() - 20)));
+  EXPECT_THAT(failure(), HasSubstr(file_));
+  EXPECT_THAT(failure(), HasSubstr("runcated"));
+}
+
+TEST_F(SnapshotSimulation, errors_of_the_question_name_the_field) {
+  take();
+  EXPECT_EQ(ask("drainNodes: [none]"),
+            json::string("spec.drainNodes[0]: there is no node \"none\""));
+  EXPECT_THAT(toJson(ask("configuration: {kind: Other}")), HasSubstr("--config"));
+}
+
+}  // namespace
+}  // namespace koord::koordctl

@@ -27,8 +27,9 @@ bool hasMessages(const kube::Request& request, const Registry& registry);
 // drops the parts that have no protobuf form.
 std::string protobufOfJson(std::string_view text, const Registry& registry, bool lossy);
 
-// The newest frames of watches (api/protobuf/envelope.h). The watchers of a change get the same line
-// one after the other, so the first one's frame serves all. One for each server, on its executor.
+// The newest frames of watches (api/protobuf/envelope.h). The watchers of a change get the same
+// line one after the other, so the first one's frame serves all. One for each server, on its
+// executor.
 class WatchFrames {
  public:
   // The frame of a line, which is identified by its address.

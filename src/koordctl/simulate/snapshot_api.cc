@@ -11,8 +11,9 @@ constexpr std::string_view kStateComplete =
     R"("k8s.io/initial-events-end":"true"}}}})";
 
 bool hasEnded(std::string_view pod) {
-  // Few pods have these words, so few are read twice.
-  if (pod.find("\"Succeeded\"") == pod.npos && pod.find("\"Failed\"") == pod.npos) return false;
+  // Few pods have these words, so few are read twice. A search for a letter is faster than one for
+  // a quote, of which JSON is full.
+  if (pod.find("Succeeded") == pod.npos && pod.find("Failed") == pod.npos) return false;
   const auto document = parseJson(pod);
   const std::string_view phase = document ? textAt(*document, "status", "phase") : "";
   return phase == "Succeeded" || phase == "Failed";

@@ -176,11 +176,14 @@ std::shared_ptr<CredentialSource> credentialsFromPlugin(ExecPlugin plugin,
                                                         std::shared_ptr<const net::TlsConfig> tls) {
   static std::mutex mutex;
   static std::vector<std::weak_ptr<PluginCredentials>> known;  // guarded by mutex
+  // Destroyed after the lock: the last owner waits for the plugin to end.
+  std::vector<std::shared_ptr<PluginCredentials>> held;
   std::lock_guard lock(mutex);
   std::erase_if(known, [](const auto& one) { return one.expired(); });
-  for (const auto& one : known)
-    if (auto credentials = one.lock(); credentials && credentials->isOf(plugin, *tls))
-      return credentials;
+  for (const auto& one : known) {
+    auto credentials = held.emplace_back(one.lock());
+    if (credentials && credentials->isOf(plugin, *tls)) return credentials;
+  }
   auto credentials = std::make_shared<PluginCredentials>(std::move(plugin), std::move(tls));
   known.push_back(credentials);
   return credentials;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,10 +47,17 @@ class Contents {
     if (!isClass && !isConfig && !(resource == "pods" && !left_.empty())) return {};
     auto object = parseJson(text);
     if (!object) return fail(std::move(object.error()).within(resource));
-    if (isClass) return addClass(*object);
-    if (isConfig) return addConfig(*object);
-    return addPod(*object);
+    auto added = isClass ? addClass(*object) : isConfig ? addConfig(*object) : addPod(*object);
+    // The scheduler skips such objects, too.
+    if (!added)
+      unreadable_.push_back(fmt::format("{} {} is ignored: {}", resource,
+                                        textAt(*object, "metadata", "name"),
+                                        added.error().message));
+    return {};
   }
+
+  // Objects that are ignored.
+  const std::vector<std::string>& unreadable() const { return unreadable_; }
 
   const scheduler::oracle::CompletePods& pods() const { return pods_; }
   const std::string& configuration() const { return configuration_; }
@@ -73,7 +82,7 @@ class Contents {
 
   Result<> addClass(const json::value& object) {
     auto read = api::decode<api::PriorityClass>(object);
-    if (!read) return fail(std::move(read.error()).within("PriorityClass"));
+    if (!read) return fail(std::move(read.error()));
     std::string name = read->metadata.name;
     const auto added = classes_.insert_or_assign(std::move(name), *std::move(read)).first;
     if (added->second.globalDefault) byDefault_ = added;
@@ -90,7 +99,7 @@ class Contents {
   Result<> addPod(const json::value& object) {
     if (!left_.contains(textAt(object, "spec", "nodeName"))) return {};
     auto pod = api::decode<api::Pod>(object);
-    if (!pod) return fail(std::move(pod.error()).within("pods"));
+    if (!pod) return fail(std::move(pod.error()));
     std::string uid = pod->metadata.uid;
     pods_.emplace(std::move(uid), std::make_shared<const api::Pod>(*std::move(pod)));
     return {};
@@ -102,6 +111,7 @@ class Contents {
   Classes classes_;
   Classes::const_iterator byDefault_ = classes_.end();
   std::string configuration_;  // of the ConfigMap; "" = it does not exist
+  std::vector<std::string> unreadable_;
 };
 
 // A scheduler that has read everything and has not begun to schedule.
@@ -201,6 +211,7 @@ Result<SnapshotAnswer> simulateOnSnapshot(const std::string& file, json::value s
   api->clear();
   if (json::value* objects = find(spec, "objects"))
     for (json::value& object : objects->get_array()) contents->setPriority(object);
+  std::ranges::copy(contents->unreadable(), std::back_inserter(answer.notes));
   answer.notes.push_back(
       "a snapshot has no webhooks: pods are taken as the files have them, with the priorities of "
       "their classes");

@@ -68,6 +68,7 @@ class SnapshotSimulation : public ::testing::Test {
     add("priorityclasses.scheduling.k8s.io",
         R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
         R"("metadata":{"name":"important"},"value":1000})");
+    for (const std::string& text : moreClasses_) add("priorityclasses.scheduling.k8s.io", text);
     ASSERT_TRUE((*writer)->finish());
   }
   // The status of the answer.
@@ -96,6 +97,7 @@ class SnapshotSimulation : public ::testing::Test {
 
   std::string folder_ = testMemoryFolder() + "/simulation-XXXXXX";
   std::string file_;
+  std::vector<std::string> moreClasses_;  // objects
 };
 
 TEST_F(SnapshotSimulation, pods_go_where_the_objects_of_the_file_leave_resources) {
@@ -148,6 +150,15 @@ TEST_F(SnapshotSimulation, a_file_that_is_no_snapshot_is_named) {
   ASSERT_TRUE(writeFileAtomic(file_, whole->substr(0, whole->size() - 20)));
   EXPECT_THAT(failure(), HasSubstr(file_));
   EXPECT_THAT(failure(), HasSubstr("runcated"));
+}
+
+TEST_F(SnapshotSimulation, an_object_that_cannot_be_read_is_ignored_with_a_note) {
+  moreClasses_ = {R"({"metadata":{"name":"odd"},"value":"many"})"};
+  take();
+  const auto answer = simulateOnSnapshot(file_, *parseYaml("objects: [" + podText("p", 1) + "]"));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(answer->notes,
+              ::testing::Contains(HasSubstr("priorityclasses.scheduling.k8s.io odd is ignored")));
 }
 
 TEST_F(SnapshotSimulation, errors_of_the_question_name_the_field) {

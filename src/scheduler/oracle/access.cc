@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/ascii.h"
+#include "scheduler/oracle/existing.h"
 #include "scheduler/oracle/expand.h"
 #include "scheduler/oracle/kinds.h"
 
@@ -167,17 +168,21 @@ std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std:
   return rights;
 }
 
-std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Stores& stores) {
+std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Scheduler& scheduler) {
   std::vector<kube::ResourceAccess> rights;
+  const ExistingWorkloads workloads(question, scheduler);
   for (const QuestionObject& object : question.objects) {
+    const bool isWorkload = workloadOf(object) != Workload::None;
     const StoredKind* kind = storedKind(object.group, object.kind);
-    if (!kind || workloadOf(object) != Workload::None) continue;
-    const std::string space = kind->type.namespaced ? namespaceOf(object) : "";
+    if (!kind && !isWorkload) continue;
+    const std::string space = isNamespaced(object) ? namespaceOf(object) : "";
     const std::string name(textAt(object.document, "metadata", "name"));
-    if (kind->contains(stores, {space, name}))
+    const bool exists = isWorkload ? workloads.podsOf(object).has_value()
+                                   : kind->contains(scheduler.stores(), {space, name});
+    if (exists)
       rights.push_back({.verb = "update",
                         .group = object.group,
-                        .resource = std::string(kind->type.plural),
+                        .resource = resourceOf(object),
                         .subresource = "",
                         .namespace_ = space,
                         .name = name});

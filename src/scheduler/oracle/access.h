@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kube/request_guard.h"
-#include "scheduler/framework/stores.h"
+#include "scheduler/core/scheduler.h"
 #include "scheduler/oracle/question.h"
 
 namespace koord::scheduler::oracle {
@@ -16,7 +16,7 @@ namespace koord::scheduler::oracle {
 // `home`, the namespace of the scheduler. Objects that are not simulated need none.
 std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std::string& home);
 // In addition: to update those of its objects that exist already.
-std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Stores& stores);
+std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Scheduler& scheduler);
 // In addition, for each namespace of a pod on a node that is drained or lost.
 kube::ResourceAccess rightToEvict(const std::string& namespace_);
 // "create deployments.apps in namespace default"

@@ -61,20 +61,28 @@ objects:
 }
 
 TEST(OracleAccess, an_object_that_exists_needs_the_right_to_update_it) {
-  Stores stores;
+  Asked f;
+  Stores& stores = f.scheduler->stores();
   auto quota = std::make_shared<api::ElasticQuota>();
   quota->metadata.namespace_ = "x";
   quota->metadata.name = "q";
   stores.of<api::ElasticQuota>().set(quota);
+  auto set = std::make_shared<api::StatefulSetSelection>();
+  set->metadata.namespace_ = "x";
+  set->metadata.name = "db";
+  stores.of<api::StatefulSetSelection>().set(set);
   std::vector<std::string> rights;
   for (const auto& right : rightsToChange(questionOf(R"(
 objects:
 - {apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: ElasticQuota, metadata: {name: q, namespace: x}}
-- {apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: ElasticQuota, metadata: {name: q}})"),
-                                          stores))
+- {apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: ElasticQuota, metadata: {name: q}}
+- {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: x}}
+- {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: other, namespace: x}})"),
+                                          *f.scheduler))
     rights.push_back(describe(right));
   EXPECT_THAT(rights, ElementsAre("update elasticquotas.scheduling.sigs.k8s.io \"q\" in namespace "
-                                  "\"x\""));
+                                  "\"x\"",
+                                  "update statefulsets.apps \"db\" in namespace \"x\""));
 }
 
 constexpr const char* kStatus = R"(

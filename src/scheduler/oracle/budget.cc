@@ -29,7 +29,7 @@ std::optional<double> cpuLimit(const std::string& cgroup) {
 
 }  // namespace
 
-std::uint64_t boundedMemory(std::uint64_t wanted, const std::string& cgroup) {
+std::optional<std::uint64_t> boundedMemory(std::uint64_t wanted, const std::string& cgroup) {
   for (const auto& [most, used] :
        {std::pair{"/memory.max", "/memory.current"},
         {"/memory/memory.limit_in_bytes", "/memory/memory.usage_in_bytes"}}) {
@@ -37,6 +37,7 @@ std::uint64_t boundedMemory(std::uint64_t wanted, const std::string& cgroup) {
     if (!(std::ifstream(cgroup + most) >> limit) || !(std::ifstream(cgroup + used) >> now))
       continue;
     const std::uint64_t left = limit > now ? limit - now : 0;
+    if (left < kLeastMemory) return std::nullopt;
     return std::min(wanted, std::max(kLeastMemory, left / kShares));
   }
   return wanted;

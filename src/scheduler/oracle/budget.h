@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace koord::scheduler::oracle {
@@ -13,8 +14,8 @@ namespace koord::scheduler::oracle {
 inline constexpr const char* kCgroupRoot = "/sys/fs/cgroup";
 
 // The memory that a child may allocate, in bytes: less than `wanted` if the control group at this
-// path has a limit.
-std::uint64_t boundedMemory(std::uint64_t wanted, const std::string& cgroup);
+// path has a limit. nullopt: so little is left that a child could end the control group.
+std::optional<std::uint64_t> boundedMemory(std::uint64_t wanted, const std::string& cgroup);
 
 // The number of children that may run at once: at most `wanted`, and one less than the CPUs that
 // the process may use, so that one remains for the scheduler; at least 1.

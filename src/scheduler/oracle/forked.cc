@@ -82,7 +82,7 @@ void isolate(int pipe, const ForkLimits& limits, pid_t parent) {
   limit(RLIMIT_CORE, 0);
   const auto cpu = std::chrono::ceil<std::chrono::seconds>(limits.time + limits.grace);
   limit(RLIMIT_CPU, static_cast<std::uint64_t>(cpu.count()) + 1);
-  limit(RLIMIT_AS, virtualMemory() + boundedMemory(limits.memory, kCgroupRoot));
+  limit(RLIMIT_AS, virtualMemory() + limits.memory);
 }
 
 void outOfMemoryHandler() {
@@ -146,9 +146,15 @@ bool ChildSide::isLate() const {
   return std::chrono::steady_clock::now() >= until_;
 }
 
-Result<ForkedAnswer> ForkedAnswer::start(const ForkLimits& limits,
+Result<ForkedAnswer> ForkedAnswer::start(ForkLimits limits,
                                          const std::function<void(const ChildSide&)>& child,
                                          const std::function<void()>& outOfMemory) {
+  const auto memory = boundedMemory(limits.memory, kCgroupRoot);
+  if (!memory)
+    return fail(ErrorCode::Unavailable,
+                "the memory limit of the scheduler's container leaves too little for a simulation; "
+                "raise it");
+  limits.memory = *memory;
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail(systemError("pipe"));
   const pid_t parent = ::getpid();

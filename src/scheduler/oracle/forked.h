@@ -61,7 +61,7 @@ class ForkedAnswer {
   // Runs `child` in a copy of the process; it must call finish. If memory runs out, `outOfMemory`
   // is called there, with a reserve freed, and must call finish, too. Call it while no other thread
   // holds a lock that the child needs.
-  static Result<ForkedAnswer> start(const ForkLimits& limits,
+  static Result<ForkedAnswer> start(ForkLimits limits,
                                     const std::function<void(const ChildSide& side)>& child,
                                     const std::function<void()>& outOfMemory);
   ForkedAnswer(ForkedAnswer&& other) noexcept;

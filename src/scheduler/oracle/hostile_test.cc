@@ -339,8 +339,10 @@ TEST(OracleBudget, a_limited_control_group_leaves_the_child_a_share_of_its_memor
   EXPECT_EQ(boundedMemory(1'000'000'000, group.folder), 1'000'000'000u);
   group.write("/memory.max", "5000000000\n");
   EXPECT_EQ(boundedMemory(1'000'000'000, group.folder), 500'000'000u);
-  group.write("/memory.max", "900000000\n");
+  group.write("/memory.max", "1200000000\n");
   EXPECT_EQ(boundedMemory(1'000'000'000, group.folder), std::uint64_t{128} << 20);
+  group.write("/memory.max", "1100000000\n");
+  EXPECT_EQ(boundedMemory(1'000'000'000, group.folder), std::nullopt) << "100 MB are left";
 }
 
 TEST(OracleBudget, one_cpu_of_a_limited_control_group_is_left_to_the_scheduler) {

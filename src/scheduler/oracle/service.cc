@@ -135,7 +135,7 @@ Task<Result<json::value>> Service::visibleAnswer(const Question& question,
   Scheduler& scheduler = *subject.scheduler;
   const std::string& home = scheduler.configuration().leaderElection.resourceNamespace;
   std::vector<kube::ResourceAccess> rights = rightsFor(question, home);
-  std::ranges::move(rightsToChange(question, scheduler.stores()), std::back_inserter(rights));
+  std::ranges::move(rightsToChange(question, scheduler), std::back_inserter(rights));
   if (rights.size() > kMaxRights)
     co_return fail(ErrorCode::Invalid, fmt::format("a question needs at most {} different rights, "
                                                    "of kinds in namespaces",
@@ -187,11 +187,17 @@ Task<Result<CompletePods>> Service::podsToMove(const kube::Caller& caller,
       pods.emplace(std::move(uid), std::make_shared<const api::Pod>(std::move(pod)));
     }
   }
-  std::vector<kube::ResourceAccess> rights;
-  for (const std::string& space : spaces) rights.push_back(rightToEvict(space));
-  auto checking = checkRights(caller, std::move(rights));
-  auto allowed = co_await checking;
-  if (!allowed) co_return fail(std::move(allowed.error()));
+  for (const std::string& space : spaces) {
+    auto asking = caller.may(rightToEvict(space));
+    const auto allowed = co_await asking;
+    if (!allowed) co_return fail(Error(allowed.error()));
+    // Without the name of the namespace: who may not evict its pods may not know it, either.
+    if (!*allowed)
+      co_return fail(ErrorCode::Forbidden,
+                     fmt::format("user \"{}\" cannot create pods/eviction in each namespace that "
+                                 "has pods on the nodes",
+                                 caller.name()));
+  }
   co_return pods;
 }
 

@@ -9,7 +9,12 @@
 // 130 % have arrived, the mean over seeds. The figures of the publication's policies, from
 // published_allocation.csv, are in the same line.
 //
-//   bench_packing --traces FOLDER [--workloads default,cpu250] [--seeds 10] [--filter REGEX]
+// With --defragment N, pods then move so that dropped tasks fit, at most N moves in an experiment
+// (defragmentation.h); the figure is the allocation after so many moves. --arrivals 100 ends the
+// arrivals at 100 % of the cluster.
+//
+//   bench_packing --traces FOLDER [--workloads default,cpu250] [--seeds 10] [--defragment N]
+//       [--arrivals 130] [--filter REGEX]
 //
 // FOLDER has nodes_gpu.csv, pods_WORKLOAD.csv and published_allocation.csv. Without --traces
 // everything is skipped.
@@ -17,11 +22,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/file.h"
 #include "base/random.h"
 #include "base/split.h"
 #include "bench.h"
+#include "defragmentation.h"
 #include "koordctl/trace/csv_table.h"
 #include "koordctl/trace/trace_cluster.h"
 #include "scheduler/config/types.h"
@@ -36,6 +43,8 @@ struct Options {
   std::string folder;
   std::vector<std::string> workloads;
   int seeds = 10;
+  std::size_t moves = 0;  // of the defragmentation
+  int arrivals = 130;     // percent of the cluster
 };
 
 struct Policy {
@@ -105,24 +114,27 @@ struct Outcome {
   double setup = 0;                        // of these, until the scheduler knows the nodes
   std::vector<double> decisions;           // microseconds
   std::size_t tasks = 0;
+  bench::Defragmentation::Outcome defragmented;
 };
 
 Outcome experiment(const std::vector<TraceNode>& nodes, const std::vector<TraceTask>& tasks,
-                   const Policy& policy, std::uint64_t seed) {
+                   const Policy& policy, std::uint64_t seed, const Options& options) {
   std::int64_t capacity = 0;
   for (const TraceNode& node : nodes) capacity += node.gpus * 1000;
   Random random(seed);
   const auto order = arrivals(tasks, capacity * 13 / 10, random);
+  const std::int64_t last = options.arrivals < 130 ? capacity * options.arrivals / 100 : INT64_MAX;
   Outcome outcome;
-  outcome.tasks = order.size();
   const double begin = bench::cpuSeconds();
   const auto cluster = TraceCluster::create(configurationOf(policy), nodes, seed).value();
   outcome.setup = bench::cpuSeconds() - begin;
   std::int64_t arrived = 0, allocated = 0;
+  std::map<std::string, const TraceTask*> placedTasks;
+  std::vector<const TraceTask*> dropped;
   const auto percent = [&] {
     return 100 * static_cast<double>(allocated) / static_cast<double>(capacity);
   };
-  for (std::size_t n = 0; n < order.size(); ++n) {
+  for (std::size_t n = 0; n < order.size() && arrived < last; ++n) {
     const std::string name = fmt::format("task-{}", n);
     const bench::Stopwatch one;
     cluster->add(*order[n], name);
@@ -130,14 +142,36 @@ Outcome experiment(const std::vector<TraceNode>& nodes, const std::vector<TraceT
     outcome.decisions.push_back(1e6 * one.seconds());
     const bool placed = !cluster->nodeOf(name).empty();
     if (!placed) cluster->remove(name);
+    if (placed) placedTasks.emplace(name, order[n]);
+    if (!placed) dropped.push_back(order[n]);
     arrived += order[n]->gpuMilli();
     if (placed) allocated += order[n]->gpuMilli();
     if (outcome.at100 == 0 && arrived >= capacity) outcome.at100 = percent();
     if (outcome.at110 == 0 && arrived >= capacity * 11 / 10) outcome.at110 = percent();
   }
   outcome.at130 = percent();
+  outcome.tasks = outcome.decisions.size();
   outcome.seconds = bench::cpuSeconds() - begin;
+  if (options.moves > 0)
+    outcome.defragmented =
+        bench::Defragmentation(*cluster, nodes, std::move(placedTasks), dropped).run(options.moves);
   return outcome;
+}
+
+// The mean allocation after so many moves, in percent, and what happened to relocations.
+void addDefragmented(const bench::Defragmentation::Outcome& outcome, double capacity,
+                     const Options& options, Numbers& metrics) {
+  for (const std::size_t budget : {0U, 25U, 50U, 100U, 200U, 400U, 800U, 1600U}) {
+    if (budget > options.moves) break;
+    std::int64_t allocated = 0;
+    for (const auto& step : outcome.steps)
+      if (step.moves <= budget) allocated = step.allocated;
+    metrics[fmt::format("allocated_percent_after_{}_moves", budget)] +=
+        100 * static_cast<double>(allocated) / capacity / options.seeds;
+  }
+  metrics["moves"] += static_cast<double>(outcome.steps.back().moves) / options.seeds;
+  metrics["relocations_refused"] += static_cast<double>(outcome.refused) / options.seeds;
+  metrics["relocations_not_as_foretold"] += static_cast<double>(outcome.differed) / options.seeds;
 }
 
 // The publication's figures for the workload, as metrics.
@@ -165,9 +199,12 @@ Numbers run(const Options& options, const std::string& workload, const Policy& p
   if (!nodes || !tasks) return {};
   Numbers metrics;
   std::vector<double> decisions;
-  double slowest = 0, lowest = 100;
+  double slowest = 0, lowest = 100, capacity = 0;
+  for (const TraceNode& node : *nodes) capacity += static_cast<double>(node.gpus) * 1000;
   for (int seed = 0; seed < options.seeds; ++seed) {
-    const Outcome one = experiment(*nodes, *tasks, policy, 42 + static_cast<std::uint64_t>(seed));
+    const Outcome one =
+        experiment(*nodes, *tasks, policy, 42 + static_cast<std::uint64_t>(seed), options);
+    if (options.moves > 0) addDefragmented(one.defragmented, capacity, options, metrics);
     metrics["allocated_percent_at_100"] += one.at100 / options.seeds;
     metrics["allocated_percent_at_110"] += one.at110 / options.seeds;
     metrics["allocated_percent_at_130"] += one.at130 / options.seeds;
@@ -201,6 +238,10 @@ int main(int argc, char** argv) {
       options.folder = argv[++i];
     } else if (name == "--workloads" && i + 1 < argc) {
       workloads = argv[++i];
+    } else if (name == "--defragment" && i + 1 < argc) {
+      options.moves = static_cast<std::size_t>(std::max(0, std::atoi(argv[++i])));
+    } else if (name == "--arrivals" && i + 1 < argc) {
+      options.arrivals = std::clamp(std::atoi(argv[++i]), 1, 130);
     } else if (name == "--seeds" && i + 1 < argc) {
       options.seeds = std::max(1, std::atoi(argv[++i]));
     } else {

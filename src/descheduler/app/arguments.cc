@@ -174,6 +174,21 @@ constexpr FieldHelp kFragmentationAware[] = {
      "0.05"},
 };
 
+constexpr FieldHelp kGPUDefragmentation[] = {
+    KOORD_PAUSED,
+    KOORD_DRY_RUN,
+    KOORD_NAMESPACES("evictableNamespaces"),
+    KOORD_NODE_SELECTOR,
+    KOORD_POD_SELECTORS,
+    {"maxMoves", "How many pods may move in a round.", "pods", "10"},
+    {"maxMovesPerPod", "How many pods may move for one waiting pod.", "pods", "3"},
+    {"minPending", "Pods that wait for less than this are not helped.", "", "5m"},
+    {"typicalPods",
+     "If no pod waits: for how many of the most frequent requests of running pods a node should "
+     "have free resources.",
+     "", "4"},
+};
+
 constexpr FieldHelp kHighNodeUtilization[] = {
     {"thresholds", "A node below all of these is emptied. Utilization is by requests.", "percent",
      "{cpu: 20, memory: 20}"},
@@ -426,6 +441,7 @@ const std::map<std::string, std::span<const FieldHelp>, std::less<>> kHelp = {
     {"CustomPriority", kCustomPriority},
     {"DefaultEvictor", kDefaultEvictor},
     {"FragmentationAware", kFragmentationAware},
+    {"GPUDefragmentation", kGPUDefragmentation},
     {"HighNodeUtilization", kHighNodeUtilization},
     {"LowNodeLoad", kLowNodeLoad},
     {"LowNodeUtilization", kLowNodeUtilization},

@@ -66,6 +66,11 @@ struct EvictOptions {
   json::value deleteOptions;
   // Only report what would be done; write nothing.
   bool dryRun = false;
+  // Other pods that move with the pod: all of them, or none.
+  std::vector<PodPtr> together;
+  // The pods move only if a node then accepts this pod, which waits for a node. If it is on one, a
+  // further pod like it must be accepted.
+  PodPtr beneficiary;
   // Returns why the node is not better for the pod than its present node; "" if it is better. Empty
   // function: every other node is accepted. Called only while the eviction is being decided.
   std::function<std::string(const Pod& pod, const std::string& node)> rejectTarget;
@@ -75,7 +80,7 @@ struct EvictOptions {
 struct Evicted {
   std::string node;              // where the pod will be placed, if known
   std::string job;               // the PodMigrationJob, if one was created
-  std::vector<PodPtr> together;  // the other pods of its gang, which are evicted with it
+  std::vector<PodPtr> together;  // the other pods that are evicted with it
 };
 
 // An eviction of an earlier process.

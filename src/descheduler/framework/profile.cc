@@ -101,25 +101,47 @@ void Profile::count(const Pod& pod) {
   shared_.evicted.insert(pod.metadata.uid);
 }
 
-Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
-  if (options.plugin.empty()) options.plugin = running_;
-  // Plugins see the pods as of the start of the cycle.
+// The pod in its present state; nullptr if it must stay. Plugins see the pods as
+// of the start of the cycle, which may take minutes.
+PodPtr Profile::presentPod(const PodPtr& pod, const EvictOptions& options) {
   const PodPtr now = shared_.stores.pod(api::keyOf(pod->metadata));
   if (!now || now->metadata.uid != pod->metadata.uid || now->facts.is(PodFacts::Terminating) ||
       shared_.evicted.contains(pod->metadata.uid))
-    co_return false;
-  // Checks filters again with the pod's present state: a cycle may take minutes.
+    return nullptr;
   if (now != pod && !filter(*now)) {
     note(*now, options, "a filter rejects it now", {});
-    co_return false;
+    return nullptr;
   }
-  if (const std::string_view limit = shared_.limiter.denies(*pod); !limit.empty()) {
-    shared_.metrics.limited(limit);
-    log::v(4, "pod {} is not evicted: the limit per {} of this cycle is reached",
-           api::keyOf(pod->metadata).toString(), limit == "total" ? "cycle" : limit);
-    note(*pod, options, fmt::format("limit reached: {}", limit), {});
-    co_return false;
+  return now;
+}
+
+// Returns true if the limits of the cycle allow the evictions of all of these pods.
+bool Profile::limitsAllow(const std::vector<PodPtr>& pods, const EvictOptions& options) {
+  EvictionLimiter limiter = shared_.limiter;
+  for (const PodPtr& pod : pods) {
+    if (const std::string_view limit = limiter.denies(*pod); !limit.empty()) {
+      shared_.metrics.limited(limit);
+      log::v(4, "pod {} is not evicted: the limit per {} of this cycle is reached",
+             api::keyOf(pod->metadata).toString(), limit == "total" ? "cycle" : limit);
+      note(*pod, options, fmt::format("limit reached: {}", limit), {});
+      return false;
+    }
+    limiter.count(pod->spec.nodeName, pod->metadata.namespace_);
   }
+  return true;
+}
+
+Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
+  if (options.plugin.empty()) options.plugin = running_;
+  std::vector<PodPtr> pods = std::move(options.together);
+  pods.insert(pods.begin(), pod);
+  for (PodPtr& each : pods) {
+    each = presentPod(each, options);
+    if (!each) co_return false;
+  }
+  if (!limitsAllow(pods, options)) co_return false;
+  const PodPtr now = pods.front();
+  options.together.assign(pods.begin() + 1, pods.end());
   options.dryRun = options.dryRun || dryRun();
   auto task = evictPlugin_->evict(now, options);
   const auto evicted = co_await task;

@@ -75,6 +75,8 @@ class Profile final : public Handle, private Evictor {
   };
   std::shared_ptr<Plugin> make(const std::string& name, const Registry& registry,
                                const PreparedProfile& prepared);
+  PodPtr presentPod(const PodPtr& pod, const EvictOptions& options);
+  bool limitsAllow(const std::vector<PodPtr>& pods, const EvictOptions& options);
   void count(const Pod& pod);
   void note(const Pod& pod, const EvictOptions& options, std::string outcome,
             const Evicted& evicted);

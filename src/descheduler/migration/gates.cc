@@ -95,7 +95,8 @@ Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const GangPods
   if (count + others < args_.maxMigratingPerNode) return {};
   if (others > 0 && count == 0)
     return {"maxMigratingPerNode",
-            fmt::format("{} pods of its gang are on node {} (maxMigratingPerNode: {})", others + 1,
+            fmt::format("{} pods {} are on node {} (maxMigratingPerNode: {})", others + 1,
+                        pod.facts.is(PodFacts::Gang) ? "of its gang" : "that move together",
                         pod.spec.nodeName, args_.maxMigratingPerNode)};
   return {
       "maxMigratingPerNode",
@@ -121,13 +122,15 @@ Gates::Denial Gates::namespaceLimit(const Pod& pod, Counting counting,
               count, pod.metadata.namespace_, args_.maxMigratingPerNamespace)};
 }
 
-Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting) const {
+Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting,
+                                   const GangPods& together) const {
   const auto workload = workloads_.of(pod);
   if (workload.state == Workloads::State::None) return {};
   if (workload.state == Workloads::State::Unknown) return {"workload", workload.why};
   std::set<std::string> moving;
   for (const PodPtr& other : workloads_.podsOf(workload))
-    if (other->metadata.uid != pod.metadata.uid && migrates(*other, counting))
+    if (other->metadata.uid != pod.metadata.uid &&
+        (together.contains(other->metadata.uid) || migrates(*other, counting)))
       moving.insert(other->metadata.uid);
   const std::int64_t most = limitFor(workload.replicas, args_.maxMigratingPerWorkload);
   const auto count = static_cast<std::int64_t>(moving.size());
@@ -155,7 +158,7 @@ Gates::Denial Gates::temporaryDenial(const Pod& pod, Counting counting,
   own.insert(pod.metadata.uid);
   for (const auto gate : {&Gates::globalLimit, &Gates::nodeLimit, &Gates::namespaceLimit})
     if (Denial denial = (this->*gate)(pod, counting, own); !denial.why.empty()) return denial;
-  return pod.facts.is(PodFacts::Gang) ? Denial{} : workloadLimit(pod, counting);
+  return pod.facts.is(PodFacts::Gang) ? Denial{} : workloadLimit(pod, counting, own);
 }
 
 }  // namespace koord::descheduler

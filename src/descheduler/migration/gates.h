@@ -43,7 +43,7 @@ class Gates {
   Denial globalLimit(const Pod& pod, Counting counting, const GangPods& together) const;
   Denial nodeLimit(const Pod& pod, Counting counting, const GangPods& together) const;
   Denial namespaceLimit(const Pod& pod, Counting counting, const GangPods& together) const;
-  Denial workloadLimit(const Pod& pod, Counting counting) const;
+  Denial workloadLimit(const Pod& pod, Counting counting, const GangPods& together) const;
 
   const MigrationControllerArgs& args_;
   Handle& handle_;

@@ -83,8 +83,8 @@ std::string Migrator::temporaryDenial(const Pod& pod, const Gates::GangPods& tog
     if (auto why = futileMoves_.refusal(pod, handle_.executor().wallNow()); !why.empty())
       return denied("futility", std::move(why));
   // A recent eviction delays the next one; a gang moves at once.
-  const Duration wait =
-      together.size() == 1 ? limiter_.wait(pod, workloads_.of(pod).key) : Duration{};
+  const bool atOnce = together.size() > 1 && pod.facts.is(PodFacts::Gang);
+  const Duration wait = atOnce ? Duration{} : limiter_.wait(pod, workloads_.of(pod).key);
   if (wait == Duration::zero()) return {};
   return denied("objectLimiters",
                 fmt::format("the rate limit of evictions (objectLimiters) is reached: wait {}",
@@ -105,8 +105,10 @@ Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
     if (!why.empty())
       co_return each == pod
           ? why
-          : fmt::format("its gang is migrated as a whole or not at all; pod {}: {}",
-                        each->metadata.name, why);
+          : fmt::format(
+                "{} migrated as a whole or not at all; pod {}: {}",
+                pod->facts.is(PodFacts::Gang) ? "its gang is" : "pods that move for another are",
+                each->metadata.name, why);
   }
   if (args_.evictionPolicy != "Eviction") co_return std::string();
   auto asking = budgets_.refusal(std::move(pods));
@@ -147,6 +149,19 @@ void Migrator::rememberDryRun(const Plan& plan) {
   }
 }
 
+// The kept pod lacks fields that a scheduler needs (host ports), so it is read.
+Task<Result<LandingMove>> Migrator::moveOf(PodPtr pod) {
+  const api::ObjectKey key = api::keyOf(pod->metadata);
+  auto reading = kube::getObject(handle_.api(), api::Pod::kType, key);
+  auto whole = co_await reading;
+  if (!whole || textAt(*whole, "metadata", "uid") != pod->metadata.uid)
+    co_return fail(ErrorCode::NotFound, fmt::format("pod {} does not exist", key.toString()));
+  LandingMove move;
+  move.pod = std::move(pod);
+  move.whole = std::make_shared<const json::value>(*std::move(whole));
+  co_return move;
+}
+
 // The decided moves, followed by those of the plan.
 Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
   std::vector<LandingMove> moves = movesInFlight();
@@ -155,19 +170,13 @@ Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
   for (const auto& [uid, dry] : dryMoves_)
     if (moves.size() < kMaxReportedMoves) moves.push_back(dry.move);
   for (std::size_t i = 0; i < plan->pods.size(); ++i) {
-    const Pod& pod = *plan->pods[i];
-    // The kept pod lacks fields that a scheduler needs (host ports).
-    const api::ObjectKey key = api::keyOf(pod.metadata);
-    auto reading = kube::getObject(handle_.api(), api::Pod::kType, key);
-    auto whole = co_await reading;
-    if (!whole || textAt(*whole, "metadata", "uid") != pod.metadata.uid)
-      co_return fail(ErrorCode::NotFound, fmt::format("pod {} does not exist", key.toString()));
-    LandingMove& move = moves.emplace_back();
-    move.pod = plan->pods[i];
-    move.whole = std::make_shared<const json::value>(*std::move(whole));
-    move.stays = reservesFirst();
-    if (reservesFirst()) move.avoid = plan->avoid[i];
-    move.group = plan->pods.size() > 1 ? "this" : "";
+    auto describing = moveOf(plan->pods[i]);
+    auto move = co_await describing;
+    if (!move) co_return fail(std::move(move.error()));
+    move->stays = reservesFirst();
+    if (reservesFirst()) move->avoid = plan->avoid[i];
+    move->group = plan->pods.size() > 1 ? "this" : "";
+    moves.push_back(*std::move(move));
   }
   co_return moves;
 }
@@ -232,6 +241,33 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
   }
   co_return fmt::format("pod {} would not find a better node: {}",
                         plan->pods.front()->metadata.name, worse);
+}
+
+// Returns "" if a node accepts the pod once the pods of the plan have left, else the reason.
+Task<std::string> Migrator::beneficiaryRefusal(const Plan* plan, PodPtr waiting) {
+  auto describing = movesWith(plan);
+  Result<std::vector<LandingMove>> moves = co_await describing;
+  if (!moves) co_return moves.error().message;
+  for (std::size_t i = moves->size() - plan->pods.size(); i < moves->size(); ++i) {
+    (*moves)[i].stays = false;
+    (*moves)[i].group = "this";
+  }
+  auto describingLast = moveOf(waiting);
+  auto last = co_await describingLast;
+  if (!last) co_return last.error().message;
+  last->stays = !waiting->spec.nodeName.empty();
+  last->group = "this";
+  moves->push_back(*std::move(last));
+  const std::string name = api::keyOf(waiting->metadata).toString();
+  auto asking = landing_.ask(*std::move(moves));
+  const auto places = co_await asking;
+  if (!places)
+    co_return fmt::format("koord-scheduler does not foretell whether pod {} would get a node",
+                          name);
+  const LandingPlace& place = places->back();
+  co_return place.node.empty()
+      ? fmt::format("pod {} would get no node after the moves: {}", name, place.why)
+      : std::string();
 }
 
 std::string Migrator::noTargetReason(const Plan& plan) const {
@@ -324,11 +360,27 @@ std::string Migrator::avoidNodes(Plan& plan) const {
   return {};
 }
 
+// The pod first, and each pod with its gang.
+std::vector<PodPtr> Migrator::movingTogether(const PodPtr& pod, const EvictOptions& options) const {
+  std::vector<PodPtr> pods;
+  const auto add = [&](const PodPtr& each) {
+    const auto same = [&](const PodPtr& known) {
+      return known->metadata.uid == each->metadata.uid;
+    };
+    if (std::ranges::none_of(pods, same)) pods.push_back(each);
+  };
+  const auto addGang = [&](const PodPtr& each) {
+    add(each);
+    for (const PodPtr& member : gangs_.membersOf(gangOf(*each))) add(member);
+  };
+  addGang(pod);
+  for (const PodPtr& each : options.together) addGang(each);
+  return pods;
+}
+
 Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
   Plan plan;
-  plan.pods = {pod};
-  for (const PodPtr& member : gangs_.membersOf(gangOf(*pod)))
-    if (member->metadata.uid != pod->metadata.uid) plan.pods.push_back(member);
+  plan.pods = movingTogether(pod, options);
   auto refusing = refusal(pod, plan.pods);
   std::string why = co_await refusing;
   if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
@@ -337,6 +389,11 @@ Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
   auto finding = findPlaces(&plan, &options);
   why = co_await finding;
   if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
+  if (options.beneficiary) {
+    auto checking = beneficiaryRefusal(&plan, options.beneficiary);
+    why = co_await checking;
+    if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
+  }
   Evicted done{.node = plan.landing.front(),
                .job = {},
                .together = {plan.pods.begin() + 1, plan.pods.end()}};

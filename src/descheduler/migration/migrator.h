@@ -2,8 +2,8 @@
 
 // Migrator: creates the jobs that move a pod. First it checks that the pod and its gang may move,
 // that no limit forbids it now, and that there is a place for each of them that is neither its
-// present node nor a node that pods of its workload left recently. Otherwise it creates nothing and
-// returns the reason.
+// present node nor a node that pods of its workload left recently. If the pods move for another
+// one, a node must accept that one afterwards. Otherwise it creates nothing and returns the reason.
 
 #include <span>
 
@@ -51,14 +51,17 @@ class Migrator {
     std::string plannedBy;
   };
 
+  std::vector<PodPtr> movingTogether(const PodPtr& pod, const EvictOptions& options) const;
   Task<std::string> refusal(PodPtr pod, std::vector<PodPtr> pods);
   std::string temporaryDenial(const Pod& pod, const Gates::GangPods& together);
   std::map<std::string, std::int64_t> arriving() const;
   std::string avoidNodes(Plan& plan) const;
+  Task<Result<LandingMove>> moveOf(PodPtr pod);
   Task<Result<std::vector<LandingMove>>> movesWith(const Plan* plan);
   std::string takePlaces(std::span<const LandingPlace> places, const std::string& worse,
                          Plan& plan);
   Task<std::string> findPlaces(Plan* plan, const EvictOptions* options);
+  Task<std::string> beneficiaryRefusal(const Plan* plan, PodPtr waiting);
   // Why a pod fits no other node, by the descheduler's own check; "" if all fit.
   std::string noTargetReason(const Plan& plan) const;
   Task<Result<std::string>> makeJobs(Plan plan, EvictOptions options);

@@ -149,6 +149,54 @@ TEST(Migrator, leaves_a_pod_alone_that_came_to_where_one_was_evicted_directly) {
   EXPECT_NE(w.job(w.evict("again")).metadata.uid, "");
 }
 
+TEST(Migrator, pods_move_together_for_a_waiting_pod_if_it_gets_a_node) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.workload("web", 4);
+  w.workload("db", 4);
+  w.pod("", "waits", "");
+  w.start();
+  w.together = {"db-0"};
+  w.beneficiary = "waits";
+  w.process->landing->refused["waits"] = "0/3 nodes are available: 3 Insufficient GPU.";
+  EXPECT_EQ(w.evict("web-0"),
+            "pod default/waits would get no node after the moves: 0/3 nodes are available: 3 "
+            "Insufficient GPU.");
+  w.process->landing->silent = true;
+  EXPECT_EQ(w.evict("web-0"),
+            "koord-scheduler does not foretell whether pod default/waits would get a node");
+  EXPECT_TRUE(w.jobs().empty());
+  w.process->landing->silent = false;
+  w.process->landing->refused.clear();
+  ASSERT_NE(w.job(w.evict("web-0")).metadata.uid, "");
+  const auto& asked = w.process->landing->asked;
+  ASSERT_EQ(asked.size(), 3U);
+  for (const LandingMove& move : asked) {
+    EXPECT_FALSE(move.stays) << "the waiting pod gets what the others leave";
+    EXPECT_EQ(move.group, "this");
+  }
+  EXPECT_EQ(asked[2].pod->metadata.name, "waits");
+  const auto jobs = w.jobs();
+  ASSERT_EQ(jobs.size(), 2U);
+  for (const auto& job : jobs) EXPECT_EQ(annotationOf(job, kAnnotationMoveTogetherSize), "2");
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 2);
+}
+
+TEST(Migrator, pods_of_one_workload_do_not_move_together_beyond_its_limit) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.args.maxMigratingPerWorkload = NumberOrPercent{1, false};
+  w.args.maxUnavailablePerWorkload = NumberOrPercent{3, false};
+  w.workload("web", 4);
+  w.start();
+  w.together = {"web-1"};
+  EXPECT_THAT(w.evict("web-0"), HasSubstr("maxMigratingPerWorkload: 1"));
+  w.args.maxMigratingPerWorkload = NumberOrPercent{2, false};
+  w.start();
+  EXPECT_NE(w.job(w.evict("web-0")).metadata.uid, "");
+}
+
 TEST(Migrator, a_budget_that_is_used_up_keeps_jobs_from_being_made) {
   MigrationWorld w;
   w.workload("web", 4);

@@ -357,6 +357,8 @@ struct MigrationWorld {
                               podName));
   }
   std::function<std::string(const Pod&, const std::string&)> rejectTarget;
+  std::vector<std::string> together;  // names of pods
+  std::string beneficiary;            // name of a pod
   // Calls the evict plugin: returns the job's name, or the reason against it.
   std::string evict(const std::string& podName, const std::string& plugin = "LowNodeLoad") {
     std::optional<Result<Evicted>> out;
@@ -365,6 +367,8 @@ struct MigrationWorld {
     options.plugin = plugin;
     options.reason = "the node is hot";
     options.rejectTarget = rejectTarget;
+    for (const std::string& other : together) options.together.push_back(podOf(other));
+    if (!beneficiary.empty()) options.beneficiary = podOf(beneficiary);
     group.spawn(keep(process->controller->evict(podOf(podName), std::move(options)), &out));
     EXPECT_TRUE(loop.advanceUntil([&] { return out.has_value(); }, 10s));
     if (!out) return "no answer";

@@ -64,6 +64,7 @@ class Mover final : public Plugin, public EvictPlugin {
   struct World {
     std::string landing;
     std::vector<std::string> moved;    // names of pods
+    std::vector<std::string> helped;   // "pod for waiting pod"
     std::vector<std::string> refused;  // why
     std::string protectedMeanwhile;    // a pod
   };
@@ -82,6 +83,9 @@ class Mover final : public Plugin, public EvictPlugin {
     std::string why = options.rejectTarget ? options.rejectTarget(*pod, world_.landing) : "";
     if (why.empty()) {
       world_.moved.push_back(pod->metadata.name);
+      for (const PodPtr& other : options.together) world_.moved.push_back(other->metadata.name);
+      if (options.beneficiary)
+        world_.helped.push_back(pod->metadata.name + " for " + options.beneficiary->metadata.name);
       auto protecting = protect(std::exchange(world_.protectedMeanwhile, ""));
       co_await protecting;
       co_return Evicted{.node = world_.landing, .job = {}, .together = {}};

@@ -3,6 +3,7 @@
 #include "descheduler/plugins/custompriority/plugin.h"
 #include "descheduler/plugins/defaultevictor/plugin.h"
 #include "descheduler/plugins/fragmentationaware/plugin.h"
+#include "descheduler/plugins/gpudefragmentation/plugin.h"
 #include "descheduler/plugins/kubernetes/kinds.h"
 #include "descheduler/plugins/lownodeload/plugin.h"
 #include "descheduler/plugins/scaledownbinpack/plugin.h"
@@ -17,6 +18,7 @@ Registry makeRegistry() {
   add(CustomPriority::kName, CustomPriority::kind());
   add(DefaultEvictor::kName, DefaultEvictor::kind());
   add(FragmentationAware::kName, FragmentationAware::kind());
+  add(GPUDefragmentation::kName, GPUDefragmentation::kind());
   add(LowNodeLoad::kName, LowNodeLoad::kind());
   add(ScaleDownBinPack::kName, ScaleDownBinPack::kind());
   addKubernetesPlugins(registry);

@@ -83,6 +83,11 @@ std::string TraceCluster::nodeOf(const std::string& name) const {
   return it == pods_.end() ? std::string() : std::string(it->second->spec.nodeName);
 }
 
+std::shared_ptr<const api::Pod> TraceCluster::pod(const std::string& name) const {
+  const auto it = pods_.find(name);
+  return it == pods_.end() ? nullptr : it->second;
+}
+
 Result<std::string> TraceCluster::answer(const kube::Request& request) {
   if (request.resource == "events") return "{}";
   const auto it = pods_.find(request.name);

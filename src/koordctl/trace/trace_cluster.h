@@ -36,9 +36,11 @@ class TraceCluster {
 
   // The node of the pod; "" if it waits or is unknown.
   std::string nodeOf(const std::string& name) const;
+  // The pod as the API has it; nullptr if it is unknown.
+  std::shared_ptr<const api::Pod> pod(const std::string& name) const;
   std::size_t waiting() const { return pods_.size() - placed_; }
   std::size_t placed() const { return placed_; }
-  const scheduler::Scheduler& scheduler() const { return *scheduler_; }
+  scheduler::Scheduler& scheduler() const { return *scheduler_; }
 
   // Called when a pod gets its node, and when a pod is evicted for another.
   std::function<void(const std::string& name)> onPlaced = [](const std::string&) {};

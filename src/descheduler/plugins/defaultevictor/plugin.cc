@@ -149,6 +149,10 @@ bool DefaultEvictor::preEvictionFilter(const Pod& pod) {
 }
 
 Task<Result<Evicted>> DefaultEvictor::evict(PodPtr pod, EvictOptions options) {
+  if (!options.together.empty() || options.beneficiary)
+    co_return fail(ErrorCode::Forbidden,
+                   "DefaultEvictor cannot foretell where pods land: enable MigrationController at "
+                   "the points evict and filter");
   if (options.dryRun) co_return Evicted{};
   kube::DeleteOptions how;
   how.uid = pod->metadata.uid;

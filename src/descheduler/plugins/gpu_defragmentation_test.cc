@@ -1,0 +1,167 @@
+#include "descheduler/plugins/cluster_test.h"
+
+// GPUDefragmentation: which moves it requests. MigrationController and the scheduler's simulation,
+// which have the last word, are tested in migration/ and tests/scenarios/descheduler.
+
+namespace koord::descheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kPlugin = "balance: {enabled: [{name: GPUDefragmentation}]}";
+
+struct GpuCluster : Cluster {
+  explicit GpuCluster(const std::string& args = "{}", const std::string& evictor = "Mover")
+      : Cluster(kPlugin, "[{name: GPUDefragmentation, args: " + args + "}]", "", evictor) {}
+
+  void gpuNode(const std::string& name, int gpus, const std::string& spec = "{}") {
+    node(name, "", spec,
+         fmt::format(R"("cpu": "16", "memory": "64Gi", "pods": "20", "koordinator.sh/gpu-core":
+           "{0}00", "koordinator.sh/gpu-memory-ratio": "{0}00", "koordinator.sh/gpu-memory":
+           "{1}Gi")",
+                     gpus, 16 * gpus));
+  }
+  // A pod with this part of the GPU.
+  void gpuPod(const std::string& name, const std::string& node, int minor, int percent,
+              PodSpecText more = {}) {
+    more.node = node;
+    more.requests = requests(percent);
+    if (!more.annotations.empty()) more.annotations += ", ";
+    more.annotations += fmt::format(
+        R"("scheduling.koordinator.sh/device-allocated": "{{\"gpu\": [{{\"minor\": {}, )"
+        R"(\"resources\": {{\"koordinator.sh/gpu-core\": \"{}\"}}}}]}}")",
+        minor, percent);
+    pod(name, more);
+  }
+  void waitingPod(const std::string& name, int percent, const std::string& labels = "",
+                  const std::string& spec = "") {
+    pod(name, {.node = "",
+               .labels = labels,
+               .spec = spec,
+               .requests = requests(percent),
+               .status = R"("phase": "Pending", "conditions": [{"type": "PodScheduled", "status":
+                   "False", "reason": "Unschedulable"}])",
+               .owner = name});
+    loop().advance(2min);
+  }
+  // Requests and limits.
+  static std::string requests(int percent) {
+    const std::string gpu = fmt::format(
+        R"("koordinator.sh/gpu-core": "{0}", "koordinator.sh/gpu-memory-ratio": "{0}")", percent);
+    return R"("cpu": "1", )" + gpu + R"(}, "limits": {)" + gpu;
+  }
+  std::vector<std::string> helped() {
+    mover.helped.clear();
+    cycle();
+    return mover.helped;
+  }
+};
+
+TEST(GPUDefragmentationTest, the_smallest_part_moves_for_a_pod_that_waits_for_a_whole_gpu) {
+  GpuCluster cluster;
+  for (const char* node : {"a", "b", "c"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("large", "a", 0, 60);
+  cluster.gpuPod("small", "b", 0, 30);
+  cluster.gpuPod("middle", "c", 0, 40);
+  EXPECT_THAT(cluster.helped(), IsEmpty()) << "no pod waits";
+  cluster.waitingPod("whole", 100);
+  EXPECT_THAT(cluster.helped(), ElementsAre("small for whole"));
+}
+
+TEST(GPUDefragmentationTest, a_pod_that_waits_only_briefly_or_is_in_a_gang_is_not_helped) {
+  GpuCluster cluster("{minPending: 10m}");
+  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("one", "a", 0, 60);
+  cluster.gpuPod("two", "b", 0, 30);
+  cluster.waitingPod("member", 100, R"("pod-group.scheduling.sigs.k8s.io": "g")");
+  cluster.waitingPod("whole", 100);
+  EXPECT_THAT(cluster.helped(), IsEmpty());
+  cluster.loop().advance(10min);
+  EXPECT_THAT(cluster.helped(), ElementsAre("two for whole"));
+}
+
+TEST(GPUDefragmentationTest, pods_that_filters_protect_and_pods_of_gangs_stay) {
+  GpuCluster cluster;
+  for (const char* node : {"a", "b", "c", "d"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("bare", "a", 0, 10, {.owner = ""});
+  cluster.gpuPod("member", "b", 0, 20, {.labels = R"("pod-group.scheduling.sigs.k8s.io": "g")"});
+  cluster.gpuPod("free", "c", 0, 30);
+  cluster.gpuPod("large", "d", 0, 40);
+  cluster.waitingPod("whole", 100);
+  EXPECT_THAT(cluster.helped(), ElementsAre("free for whole"));
+}
+
+TEST(GPUDefragmentationTest, nodes_that_do_not_admit_the_pods_do_not_count) {
+  GpuCluster cluster;
+  cluster.gpuNode("a", 1, kTainted);
+  cluster.gpuNode("b", 1);
+  cluster.gpuPod("small", "a", 0, 10);
+  cluster.gpuPod("large", "b", 0, 30);
+  cluster.waitingPod("whole", 100);
+  EXPECT_THAT(cluster.helped(), IsEmpty()) << "only the tainted node could take the other pod";
+  cluster.gpuNode("c", 1);
+  cluster.gpuPod("third", "c", 0, 60);
+  EXPECT_THAT(cluster.helped(), ElementsAre("large for whole"));
+}
+
+TEST(GPUDefragmentationTest, a_round_moves_no_more_pods_than_allowed) {
+  const auto helpedWith = [](const std::string& args) {
+    GpuCluster cluster(args);
+    for (const char* node : {"a", "b", "c", "d"}) {
+      cluster.gpuNode(node, 1);
+      cluster.gpuPod(std::string("on-") + node, node, 0, 20);
+    }
+    cluster.waitingPod("first", 100);
+    cluster.waitingPod("second", 100);
+    return cluster.helped().size();
+  };
+  EXPECT_EQ(helpedWith("{maxMoves: 1}"), 1U);
+  EXPECT_EQ(helpedWith("{maxMoves: 2}"), 2U);
+}
+
+TEST(GPUDefragmentationTest, two_pods_of_one_node_move_together) {
+  GpuCluster cluster;
+  cluster.gpuNode("a", 2);
+  cluster.gpuNode("b", 1);
+  cluster.gpuPod("one", "a", 0, 20);
+  cluster.gpuPod("two", "a", 1, 20);
+  cluster.gpuPod("other", "b", 0, 50);
+  cluster.waitingPod("pair", 200);
+  cluster.cycle();
+  EXPECT_THAT(cluster.mover.moved, ::testing::UnorderedElementsAre("one", "two"));
+  EXPECT_EQ(cluster.mover.helped.size(), 1U) << "one request for both";
+}
+
+TEST(GPUDefragmentationTest, gpus_for_typical_pods_are_kept_free_if_no_pod_waits) {
+  GpuCluster cluster("{typicalPods: 1}");
+  for (const char* node : {"a", "b", "c"}) cluster.gpuNode(node, 2);
+  for (const char* node : {"a", "b", "c"})
+    cluster.gpuPod(std::string("whole-") + node, node, 0, 100, {.owner = "whole"});
+  cluster.gpuPod("small", "a", 1, 20);
+  cluster.gpuPod("large", "b", 1, 50);
+  EXPECT_THAT(cluster.helped(), IsEmpty()) << "node c has a free GPU";
+  cluster.gpuPod("third", "c", 1, 30);
+  EXPECT_THAT(cluster.helped(), ElementsAre("small for whole-a"));
+}
+
+TEST(GPUDefragmentationTest, an_evictor_that_cannot_simulate_moves_nothing) {
+  GpuCluster cluster("{}", "DefaultEvictor");
+  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("one", "a", 0, 60);
+  cluster.gpuPod("two", "b", 0, 30);
+  cluster.waitingPod("whole", 100);
+  EXPECT_THAT(cluster.cycle(), IsEmpty());
+}
+
+TEST(GPUDefragmentationTest, arguments_out_of_range_name_their_field) {
+  const Cluster cluster(kPlugin,
+                        "[{name: GPUDefragmentation, args: {maxMoves: 0, maxMovesPerPod: 2000, "
+                        "minPending: -1s, typicalPods: 33}}]");
+  ASSERT_EQ(cluster.errors.size(), 4U);
+  for (const char* field : {"maxMoves", "maxMovesPerPod", "minPending", "typicalPods"})
+    EXPECT_THAT(cluster.errors, ::testing::Contains(::testing::HasSubstr(field)));
+}
+
+}  // namespace
+}  // namespace koord::descheduler

@@ -26,8 +26,10 @@ deschedulingInterval: 10s
 profiles:
 - name: koord-descheduler
   plugins:
-    balance: {{enabled: [{{name: LowNodeLoad}}]}}
+    balance: {{enabled: [{{name: LowNodeLoad}}, {{name: GPUDefragmentation}}]}}
   pluginConfig:
+  - name: GPUDefragmentation
+    args: {{minPending: 10s, typicalPods: 4}}
   - name: LowNodeLoad
     args:
       lowThresholds: {{cpu: 40}}

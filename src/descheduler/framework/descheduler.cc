@@ -124,6 +124,8 @@ Task<Result<>> Descheduler::runProfiles() {
   limiter_.reset();
   if (!std::exchange(resumed_, true)) countEarlierEvictions();
   shared_.evicted.clear();
+  std::erase_if(shared_.helped,
+                [&](const auto& entry) { return entry.second <= executor_.steadyNow(); });
   std::vector<std::string> failures;
   for (const bool balancing : {false, true}) {
     for (const auto& profile : profiles_) {

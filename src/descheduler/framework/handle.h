@@ -31,6 +31,10 @@ class Evictor {
   virtual Task<bool> evict(PodPtr pod, EvictOptions options) = 0;
   // Returns true if the pod is already being moved, even if the pod itself does not show it yet.
   virtual bool evicting(const Pod&) const { return false; }
+  // Returns true if moves that the plugin requested have not ended.
+  virtual bool movesPodsOf(std::string_view) const { return false; }
+  // Returns true if pods were moved recently, for any profile, so that this pod gets a node.
+  virtual bool helped(const Pod&) const { return false; }
   // Returns true if the limits of this cycle allow no more evictions of the node's pods.
   virtual bool nodeExhausted(std::string_view node) const = 0;
 };

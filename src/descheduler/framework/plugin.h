@@ -98,6 +98,8 @@ class EvictPlugin {
   virtual Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) = 0;
   // Returns true if the pod will be evicted, even if the pod itself does not show it yet.
   virtual bool evicting(const Pod&) const { return false; }
+  // Returns true if moves that the plugin requested have not ended.
+  virtual bool movesPodsOf(std::string_view) const { return false; }
   // The evictions since then, of any process, as far as the cluster's objects show them.
   virtual std::vector<PastEviction> evictedSince(WallTime) const { return {}; }
 };

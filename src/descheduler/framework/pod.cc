@@ -177,6 +177,7 @@ void slim(Pod& pod, bool keepConditions) {
   pod.status.reason = std::move(whole.reason);
   pod.status.startTime = whole.startTime;
   // A pod that waits for a node keeps its conditions, which have the reason.
+  if (pod.spec.nodeName.empty()) pod.status.nominatedNodeName = whole.nominatedNodeName;
   if (keepConditions || pod.spec.nodeName.empty())
     pod.status.conditions = std::move(whole.conditions);
   slimStatuses(whole.initContainerStatuses);

@@ -8,6 +8,14 @@
 
 namespace koord::descheduler {
 
+namespace {
+
+// For so long pods do not move again for a pod that was helped: the moves and its scheduling take
+// time.
+constexpr Duration kHelpLasts = std::chrono::minutes(10);
+
+}  // namespace
+
 Profile::Profile(Shared& shared, const PreparedProfile& prepared, const Registry& registry)
     : shared_(shared),
       name_(prepared.config.name),
@@ -131,8 +139,21 @@ bool Profile::limitsAllow(const std::vector<PodPtr>& pods, const EvictOptions& o
   return true;
 }
 
+// Returns false if the pod does not wait for a node, or other pods already move for it. A pod on
+// a node stands for a further one like it.
+bool Profile::mayHelp(const Pod& beneficiary) const {
+  const PodPtr now = shared_.stores.pod(api::keyOf(beneficiary.metadata));
+  return now && now->metadata.uid == beneficiary.metadata.uid &&
+         !now->facts.is(PodFacts::Terminating) &&
+         (!beneficiary.spec.nodeName.empty() || now->spec.nodeName.empty()) && !helped(*now);
+}
+
 Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
   if (options.plugin.empty()) options.plugin = running_;
+  if (options.beneficiary && !mayHelp(*options.beneficiary)) {
+    note(*pod, options, "the pod for which it would move does not wait or is helped already", {});
+    co_return false;
+  }
   std::vector<PodPtr> pods = std::move(options.together);
   pods.insert(pods.begin(), pod);
   for (PodPtr& each : pods) {
@@ -151,6 +172,10 @@ Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
     note(*pod, options, evicted.error().message, {});
     co_return false;
   }
+  // A dry run helps a pod once in a cycle.
+  if (options.beneficiary && options.beneficiary->spec.nodeName.empty())
+    shared_.helped[options.beneficiary->metadata.uid] =
+        shared_.executor.steadyNow() + (options.dryRun ? Duration{} : kHelpLasts);
   count(*pod);
   for (const PodPtr& other : evicted->together) count(*other);
   log::v(1, "{} pod={} node={} plugin={} reason=\"{}\"",

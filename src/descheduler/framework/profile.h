@@ -30,7 +30,8 @@ struct Shared {
   const PreparedConfiguration& prepared;
   std::uint64_t cycle = 0;
   std::set<std::string, std::less<>> evicted;  // uids, in this cycle; not yet in snapshots
-  std::set<std::string> drainsToKeep;          // names of nodes, in this cycle
+  std::map<std::string, SteadyTime, std::less<>> helped;  // uids of waiting pods, and until when
+  std::set<std::string> drainsToKeep;                     // names of nodes, in this cycle
   std::map<std::string, std::shared_ptr<Plugin>, std::less<>> plugins;  // of shared kinds
 };
 
@@ -66,6 +67,10 @@ class Profile final : public Handle, private Evictor {
   bool preEvictionFilter(const Pod& pod) override;
   Task<bool> evict(PodPtr pod, EvictOptions options) override;
   bool evicting(const Pod& pod) const override { return evictPlugin_->evicting(pod); }
+  bool movesPodsOf(std::string_view plugin) const override {
+    return evictPlugin_->movesPodsOf(plugin);
+  }
+  bool helped(const Pod& pod) const override { return shared_.helped.contains(pod.metadata.uid); }
   bool nodeExhausted(std::string_view node) const override;
 
   template <class Point>
@@ -76,6 +81,7 @@ class Profile final : public Handle, private Evictor {
   std::shared_ptr<Plugin> make(const std::string& name, const Registry& registry,
                                const PreparedProfile& prepared);
   PodPtr presentPod(const PodPtr& pod, const EvictOptions& options);
+  bool mayHelp(const Pod& beneficiary) const;
   bool limitsAllow(const std::vector<PodPtr>& pods, const EvictOptions& options);
   void count(const Pod& pod);
   void note(const Pod& pod, const EvictOptions& options, std::string outcome,

@@ -104,9 +104,7 @@ Task<void> Arbitrator::round() {
 
 std::optional<std::vector<JobPtr>> Arbitrator::together(const JobPtr& job) const {
   const auto group = annotationOf(*job, kAnnotationMoveTogether);
-  std::vector<JobPtr> jobs;
-  for (const JobPtr& other : jobs_.inNamespace(job->spec.podRef.namespace_))
-    if (annotationOf(*other, kAnnotationMoveTogether) == group) jobs.push_back(other);
+  std::vector<JobPtr> jobs = jobs_.inGroup(std::string(group));
   if (std::to_string(jobs.size()) != annotationOf(*job, kAnnotationMoveTogetherSize))
     return std::nullopt;
   return jobs;
@@ -155,7 +153,7 @@ Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
   Gates::GangPods uids;
   bool begun = false, over = false;
   for (const JobPtr& job : jobs) {
-    uids.insert(job->spec.podRef.uid);
+    uids.emplace(job->spec.podRef.uid, job->spec.podRef.namespace_);
     begun |= hasPassedArbitration(*job) && !isOver(*job);
     over |= isOver(*job) && job->status.phase != phase::kSucceeded;
   }

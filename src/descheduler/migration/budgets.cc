@@ -40,14 +40,23 @@ std::string refusalOf(const api::PodDisruptionBudget& budget, const std::vector<
 }  // namespace
 
 Task<std::string> Budgets::refusal(std::vector<PodPtr> pods) {
-  if (pods.empty()) co_return std::string();
-  const std::string namespace_ = pods.front()->metadata.namespace_;
+  std::map<std::string, std::vector<PodPtr>> byNamespace;
+  for (PodPtr& pod : pods) byNamespace[pod->metadata.namespace_].push_back(std::move(pod));
+  for (auto& [namespace_, own] : byNamespace) {
+    auto asking = refusalIn(namespace_, std::move(own));
+    std::string why = co_await asking;
+    if (!why.empty()) co_return why;
+  }
+  co_return std::string();
+}
+
+Task<std::string> Budgets::refusalIn(std::string namespace_, std::vector<PodPtr> pods) {
   const SteadyTime now = handle_.executor().steadyNow();
   const auto it = known_.find(namespace_);
-  if (it == known_.end() || now - it->second.at > kKept) {
+  if (it == known_.end() || now - it->second.at > kept_) {
     auto listing = kube::list<api::PodDisruptionBudget>(handle_.api(), namespace_);
     auto listed = co_await listing;
-    std::erase_if(known_, [&](const auto& entry) { return now - entry.second.at > kKept; });
+    std::erase_if(known_, [&](const auto& entry) { return now - entry.second.at > kept_; });
     if (!listed) {
       log::v(1, "disruption budgets of namespace {} cannot be read: {}", namespace_,
              listed.error().message);

@@ -16,10 +16,11 @@ namespace koord::descheduler {
 
 class Budgets {
  public:
-  explicit Budgets(Handle& handle) : handle_(handle) {}
+  // `kept`: how long budgets that were read count.
+  explicit Budgets(Handle& handle, Duration kept = std::chrono::seconds(2))
+      : handle_(handle), kept_(kept) {}
 
-  // Why these pods, of one namespace, cannot all be evicted now; "" if they can, or budgets cannot
-  // be read.
+  // Why these pods cannot all be evicted now; "" if they can, or budgets cannot be read.
   Task<std::string> refusal(std::vector<PodPtr> pods);
 
  private:
@@ -27,9 +28,10 @@ class Budgets {
     SteadyTime at{};
     std::vector<api::PodDisruptionBudget> budgets;
   };
-  static constexpr Duration kKept = std::chrono::seconds(2);
+  Task<std::string> refusalIn(std::string namespace_, std::vector<PodPtr> pods);
 
   Handle& handle_;
+  Duration kept_;
   std::map<std::string, Known> known_;  // by namespace
 };
 

@@ -99,6 +99,12 @@ bool MigrationController::evicting(const Pod& pod) const {
   });
 }
 
+bool MigrationController::movesPodsOf(std::string_view plugin) const {
+  return std::ranges::any_of(jobs_.open(), [&](const std::string& name) {
+    return annotationOf(*jobs_.get(name), kAnnotationEvictTrigger) == plugin;
+  });
+}
+
 // Derived from the existing jobs: old finished ones have been deleted.
 std::vector<PastEviction> MigrationController::evictedSince(WallTime since) const {
   std::vector<PastEviction> earlier;

@@ -32,6 +32,7 @@ class MigrationController final : public Plugin, public EvictPlugin, public Filt
   Result<> start() override;
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override;
   bool evicting(const Pod& pod) const override;
+  bool movesPodsOf(std::string_view plugin) const override;
   std::vector<PastEviction> evictedSince(WallTime since) const override;
   bool filter(const Pod& pod) override;
   bool preEvictionFilter(const Pod& pod) override;

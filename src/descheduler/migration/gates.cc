@@ -107,8 +107,9 @@ Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const GangPods
 Gates::Denial Gates::namespaceLimit(const Pod& pod, Counting counting,
                                     const GangPods& together) const {
   if (args_.maxMigratingPerNamespace <= 0 || args_.skips("MaxMigratingPerNamespace")) return {};
-  std::int64_t count = 0;
-  const auto others = static_cast<std::int64_t>(std::max<std::size_t>(together.size(), 1)) - 1;
+  std::int64_t count = 0, others = 0;
+  for (const auto& [uid, namespace_] : together)
+    if (uid != pod.metadata.uid && namespace_ == pod.metadata.namespace_) ++others;
   for (const JobPtr& job : jobs_.inNamespace(pod.metadata.namespace_)) {
     const std::string& uid = job->spec.podRef.uid;
     const bool own = uid.empty() ? job->spec.podRef.name == pod.metadata.name
@@ -155,7 +156,7 @@ Gates::Denial Gates::temporaryDenial(const Pod& pod, Counting counting,
                                      const GangPods& together) const {
   if (isExempt(pod)) return {};
   GangPods own = together;
-  own.insert(pod.metadata.uid);
+  own.emplace(pod.metadata.uid, pod.metadata.namespace_);
   for (const auto gate : {&Gates::globalLimit, &Gates::nodeLimit, &Gates::namespaceLimit})
     if (Denial denial = (this->*gate)(pod, counting, own); !denial.why.empty()) return denial;
   return pod.facts.is(PodFacts::Gang) ? Denial{} : workloadLimit(pod, counting, own);

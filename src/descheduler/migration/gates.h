@@ -3,6 +3,7 @@
 // Decides which pods may move at all, and which may move now. All results are texts for users; "" =
 // the pod may move. Counts come from jobs (jobs.h); there is no other state.
 
+#include <map>
 #include <string>
 
 #include "descheduler/migration/args.h"
@@ -19,8 +20,8 @@ class Gates {
   // Which jobs count against the limits: all unfinished ones, or, for a job in arbitration, those
   // that have passed.
   enum class Counting { Open, Passed };
-  // The uids of pods that move together; these do not count against each other.
-  using GangPods = std::set<std::string, std::less<>>;
+  // The namespaces of pods that move together, by uid; these do not count against each other.
+  using GangPods = std::map<std::string, std::string, std::less<>>;
 
   // Refuses if the pod has an unfinished job.
   std::string otherJob(const api::Pod& pod) const;

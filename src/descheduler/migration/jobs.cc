@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "descheduler/migration/keys.h"
+
 namespace koord::descheduler {
 
 namespace {
@@ -52,8 +54,16 @@ std::vector<JobPtr> Jobs::of(const api::ObjectKey& pod, std::string_view uid) co
 }
 
 std::vector<JobPtr> Jobs::inNamespace(const std::string& namespace_) const {
+  return named(byNamespace_, namespace_);
+}
+
+std::vector<JobPtr> Jobs::inGroup(const std::string& group) const {
+  return named(byGroup_, group);
+}
+
+std::vector<JobPtr> Jobs::named(const Index& index, const std::string& key) const {
   std::vector<JobPtr> jobs;
-  if (const auto it = byNamespace_.find(namespace_); it != byNamespace_.end())
+  if (const auto it = index.find(key); it != index.end())
     for (const std::string& name : it->second) jobs.push_back(all_.at(name));
   return jobs;
 }
@@ -86,6 +96,8 @@ void Jobs::index(const JobPtr& job, bool add) {
   const std::string& name = job->metadata.name;
   change(byPod_, podKeyOf(*job), name, add);
   change(byNamespace_, job->spec.podRef.namespace_, name, add);
+  if (const auto group = annotationOf(*job, kAnnotationMoveTogether); !group.empty())
+    change(byGroup_, std::string(group), name, add);
   if (!job->spec.podRef.uid.empty()) change(byUid_, job->spec.podRef.uid, name, add);
   if (!add) {
     open_.erase(name);

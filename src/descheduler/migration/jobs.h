@@ -32,6 +32,8 @@ class Jobs {
   // never nullptr.
   std::vector<JobPtr> of(const api::ObjectKey& pod, std::string_view uid) const;
   std::vector<JobPtr> inNamespace(const std::string& namespace_) const;
+  // The jobs that move together, of all namespaces.
+  std::vector<JobPtr> inGroup(const std::string& group) const;
   // Unfinished jobs.
   const std::set<std::string>& open() const { return open_; }
 
@@ -39,6 +41,9 @@ class Jobs {
   void learn(JobPtr job);
 
  private:
+  using Index = std::unordered_map<std::string, std::set<std::string>>;  // names of jobs
+
+  std::vector<JobPtr> named(const Index& index, const std::string& key) const;
   void set(JobPtr job);
   void erase(const std::string& name, const std::string& uid);
   void index(const JobPtr& job, bool add);
@@ -48,8 +53,9 @@ class Jobs {
   std::map<std::string, JobPtr> all_;
   std::set<std::string> open_;
   std::unordered_map<api::ObjectKey, std::set<std::string>> byPod_;
-  std::unordered_map<std::string, std::set<std::string>> byUid_;
-  std::unordered_map<std::string, std::set<std::string>> byNamespace_;
+  Index byUid_;
+  Index byNamespace_;
+  Index byGroup_;
 };
 
 }  // namespace koord::descheduler

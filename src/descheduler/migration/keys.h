@@ -33,5 +33,7 @@ inline constexpr std::string_view kAnnotationMoveTogether =
     "descheduler.koordinator.sh/moves-together";
 inline constexpr std::string_view kAnnotationMoveTogetherSize =
     "descheduler.koordinator.sh/moves-together-size";
+// "namespace/name/uid" of the pod that waits for a node, for which the pod moves.
+inline constexpr std::string_view kAnnotationBeneficiary = "descheduler.koordinator.sh/moves-for";
 
 }  // namespace koord::descheduler

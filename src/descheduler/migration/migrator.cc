@@ -91,10 +91,24 @@ std::string Migrator::temporaryDenial(const Pod& pod, const Gates::GangPods& tog
                             formatDuration(std::chrono::ceil<std::chrono::seconds>(wait))));
 }
 
+// The rate limits must allow all pods that move together. Gangs are exempt.
+std::string Migrator::rateDenial(const std::vector<PodPtr>& pods) {
+  std::vector<ObjectLimiter::Eviction> evictions;
+  for (const PodPtr& pod : pods) {
+    if (pod->facts.is(PodFacts::Gang) || pod->facts.is(PodFacts::EvictMe)) continue;
+    const auto workload = workloads_.of(*pod);
+    evictions.push_back({pod, workload.key, workload.replicas});
+  }
+  if (evictions.size() < 2 || limiter_.waitForAll(evictions) == Duration::zero()) return {};
+  metrics_.denied("objectLimiters");
+  return fmt::format("the rate limit of evictions (objectLimiters) does not allow {} at once",
+                     evictions.size());
+}
+
 // Why the pods may not move; "" if they may.
 Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
   Gates::GangPods together;
-  for (const PodPtr& each : pods) together.insert(each->metadata.uid);
+  for (const PodPtr& each : pods) together.emplace(each->metadata.uid, each->metadata.namespace_);
   for (const PodPtr& each : pods) {
     auto preparing = workloads_.prepare(each);
     co_await preparing;
@@ -110,6 +124,7 @@ Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
                 pod->facts.is(PodFacts::Gang) ? "its gang is" : "pods that move for another are",
                 each->metadata.name, why);
   }
+  if (std::string why = rateDenial(pods); !why.empty()) co_return why;
   if (args_.evictionPolicy != "Eviction") co_return std::string();
   auto asking = budgets_.refusal(std::move(pods));
   std::string why = co_await asking;
@@ -243,8 +258,27 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
                         plan->pods.front()->metadata.name, worse);
 }
 
-// Returns "" if a node accepts the pod once the pods of the plan have left, else the reason.
+// Returns "" if a node accepts the pod once the pods of the plan have left, and none before, else
+// the reason.
 Task<std::string> Migrator::beneficiaryRefusal(const Plan* plan, PodPtr waiting) {
+  const std::string name = api::keyOf(waiting->metadata).toString();
+  auto describingLast = moveOf(waiting);
+  auto last = co_await describingLast;
+  if (!last) co_return last.error().message;
+  last->stays = !waiting->spec.nodeName.empty();
+  if ((!last->stays && !textAt(*last->whole, "spec", "nodeName").empty()) ||
+      !textAt(*last->whole, "metadata", "deletionTimestamp").empty())
+    co_return fmt::format("pod {} does not wait for a node", name);
+  const Plan none;
+  auto describingNone = movesWith(&none);
+  Result<std::vector<LandingMove>> without = co_await describingNone;
+  if (!without) co_return without.error().message;
+  without->push_back(*last);
+  auto askingWithout = landing_.ask(*std::move(without));
+  const auto placesWithout = co_await askingWithout;
+  if (placesWithout && !placesWithout->back().node.empty())
+    co_return fmt::format("pod {} would get node {} without the moves", name,
+                          placesWithout->back().node);
   auto describing = movesWith(plan);
   Result<std::vector<LandingMove>> moves = co_await describing;
   if (!moves) co_return moves.error().message;
@@ -252,13 +286,8 @@ Task<std::string> Migrator::beneficiaryRefusal(const Plan* plan, PodPtr waiting)
     (*moves)[i].stays = false;
     (*moves)[i].group = "this";
   }
-  auto describingLast = moveOf(waiting);
-  auto last = co_await describingLast;
-  if (!last) co_return last.error().message;
-  last->stays = !waiting->spec.nodeName.empty();
   last->group = "this";
   moves->push_back(*std::move(last));
-  const std::string name = api::keyOf(waiting->metadata).toString();
   auto asking = landing_.ask(*std::move(moves));
   const auto places = co_await asking;
   if (!places)
@@ -302,6 +331,12 @@ json::object Migrator::jobFor(const Plan& plan, std::size_t i, const EvictOption
   std::set<std::string> avoid = plan.avoid[i];
   avoid.erase(pod.spec.nodeName);
   if (!avoid.empty()) annotations[kAnnotationAvoidNodes] = fmt::format("{}", fmt::join(avoid, ","));
+  // If it is on a node, it stands for a further pod like it, which cannot be watched.
+  if (options.beneficiary && options.beneficiary->spec.nodeName.empty()) {
+    const api::ObjectMeta& waiting = options.beneficiary->metadata;
+    annotations[kAnnotationBeneficiary] =
+        fmt::format("{}/{}/{}", waiting.namespace_, waiting.name, waiting.uid);
+  }
   if (!group.empty()) {
     annotations[kAnnotationMoveTogether] = group;
     annotations[kAnnotationMoveTogetherSize] = std::to_string(plan.pods.size());

@@ -54,6 +54,7 @@ class Migrator {
   std::vector<PodPtr> movingTogether(const PodPtr& pod, const EvictOptions& options) const;
   Task<std::string> refusal(PodPtr pod, std::vector<PodPtr> pods);
   std::string temporaryDenial(const Pod& pod, const Gates::GangPods& together);
+  std::string rateDenial(const std::vector<PodPtr>& pods);
   std::map<std::string, std::int64_t> arriving() const;
   std::string avoidNodes(Plan& plan) const;
   Task<Result<LandingMove>> moveOf(PodPtr pod);

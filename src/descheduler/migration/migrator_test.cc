@@ -168,6 +168,8 @@ TEST(Migrator, pods_move_together_for_a_waiting_pod_if_it_gets_a_node) {
   EXPECT_TRUE(w.jobs().empty());
   w.process->landing->silent = false;
   w.process->landing->refused.clear();
+  EXPECT_EQ(w.evict("web-0"), "pod default/waits would get node n2 without the moves");
+  w.process->landing->needsMoves.insert("waits");
   ASSERT_NE(w.job(w.evict("web-0")).metadata.uid, "");
   const auto& asked = w.process->landing->asked;
   ASSERT_EQ(asked.size(), 3U);
@@ -195,6 +197,147 @@ TEST(Migrator, pods_of_one_workload_do_not_move_together_beyond_its_limit) {
   w.args.maxMigratingPerWorkload = NumberOrPercent{2, false};
   w.start();
   EXPECT_NE(w.job(w.evict("web-0")).metadata.uid, "");
+}
+
+void makeOther(MigrationWorld& w) {
+  w.api.put({"", "v1", "namespaces", "Namespace", false},
+            R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"other"}})");
+}
+
+TEST(Migrator, pods_of_several_namespaces_move_together) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.args.defaultJobMode = "EvictDirectly";
+  w.args.maxMigratingPerNamespace = 1;
+  w.workload("web", 4);
+  makeOther(w);
+  w.pod("", "other/guest", "n1",
+        R"(,"annotations":{"descheduler.alpha.kubernetes.io/evict":"true"})");
+  w.start();
+  w.together = {"other/guest"};
+  ASSERT_NE(w.job(w.evict("web-0")).metadata.uid, "");
+  w.run(10s);
+  EXPECT_EQ(w.evictionsOf("web-0"), 1);
+  EXPECT_EQ(w.evictionsOf("guest"), 1);
+}
+
+std::string budgetOf(const std::string& namespace_, int allowed) {
+  return fmt::format(
+      R"({{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"b",)"
+      R"("namespace":"{}"}},"spec":{{"selector":{{}}}},"status":{{"disruptionsAllowed":{},)"
+      R"("observedGeneration":100,"currentHealthy":4,"desiredHealthy":4,"expectedPods":4}}}})",
+      namespace_, allowed);
+}
+
+TEST(Migrator, each_pod_counts_against_the_budgets_of_its_own_namespace) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.workload("web", 4);
+  makeOther(w);
+  w.pod("", "other/guest", "n1",
+        R"(,"annotations":{"descheduler.alpha.kubernetes.io/evict":"true"})");
+  w.api.put(api::PodDisruptionBudget::kType, budgetOf("default", 1));
+  w.api.put(api::PodDisruptionBudget::kType, budgetOf("other", 0));
+  w.start();
+  w.together = {"other/guest"};
+  EXPECT_EQ(w.evict("web-0"), "PodDisruptionBudget b allows 0 evictions now, 1 are needed");
+  w.api.put(api::PodDisruptionBudget::kType, budgetOf("other", 1));
+  w.run(3s);
+  EXPECT_NE(w.job(w.evict("web-0")).metadata.uid, "") << "one eviction in each namespace";
+}
+
+TEST(Migrator, nothing_moves_for_a_pod_that_got_a_node_meanwhile) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.pod("", "waits", "");
+  w.start();
+  w.beneficiary = "waits";
+  w.process->landing->needsMoves.insert("waits");
+  w.stale = w.podOf("waits");
+  w.bindPod("waits", "n3");
+  EXPECT_EQ(w.evict("web-0"), "pod default/waits does not wait for a node");
+  EXPECT_TRUE(w.jobs().empty());
+}
+
+// The pod is bound after the jobs are made, before the first eviction.
+TEST(Migrator, jobs_end_without_eviction_if_the_pod_that_they_help_no_longer_waits) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.reservationsGoTo = "";
+  w.workload("web", 4);
+  w.workload("db", 4);
+  w.pod("", "waits", "");
+  w.start();
+  w.together = {"db-0"};
+  w.beneficiary = "waits";
+  w.process->landing->needsMoves.insert("waits");
+  ASSERT_NE(w.job(w.evict("web-0")).metadata.uid, "");
+  w.run(3s);
+  w.bindPod("waits", "n3");
+  w.reservationsGoTo = "n2";
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 0);
+  for (const auto& job : w.jobs()) EXPECT_EQ(job.status.phase, "Failed") << job.status.message;
+}
+
+TEST(Migrator, no_pod_of_a_group_is_evicted_while_a_budget_forbids_one_of_them) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.reservationsGoTo = "";
+  w.podsComeBack = false;
+  w.workload("web", 4);
+  w.workload("db", 4);
+  w.api.put(api::PodDisruptionBudget::kType, budgetOf("default", 2));
+  w.start();
+  w.together = {"db-0"};
+  ASSERT_NE(w.job(w.evict("web-0")).metadata.uid, "");
+  w.run(3s);
+  w.api.put(api::PodDisruptionBudget::kType, budgetOf("default", 1));
+  w.reservationsGoTo = "n2";
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 0);
+  EXPECT_THAT(w.jobs()[0].status.message + w.jobs()[1].status.message,
+              HasSubstr("allows 1 evictions now, 2 are needed"));
+  w.api.put(api::PodDisruptionBudget::kType, budgetOf("default", 2));
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 2);
+}
+
+TEST(Migrator, the_rate_limits_must_allow_all_pods_that_move_together) {
+  MigrationWorld w;
+  w.args.maxMigratingPerWorkload = NumberOrPercent{2, false};
+  w.args.maxUnavailablePerWorkload = NumberOrPercent{3, false};
+  w.workload("web", 4);
+  w.workload("db", 4);
+  w.start();
+  w.together = {"web-1"};
+  EXPECT_EQ(w.evict("web-0"),
+            "the rate limit of evictions (objectLimiters) does not allow 2 at once");
+  w.together = {"db-0"};
+  ASSERT_NE(w.job(w.evict("web-0")).metadata.uid, "");
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 2);
+}
+
+// Another pod of the workload was evicted after the jobs were made.
+TEST(Migrator, the_rate_limits_hold_for_pods_that_move_together_also_later) {
+  MigrationWorld w;
+  w.args.maxMigratingPerNode = 5;
+  w.args.maxMigratingPerWorkload = NumberOrPercent{2, false};
+  w.args.maxUnavailablePerWorkload = NumberOrPercent{3, false};
+  w.reservationsGoTo = "";
+  w.workload("web", 4);
+  w.workload("db", 4);
+  w.start();
+  w.together = {"db-0"};
+  ASSERT_NE(w.job(w.evict("web-0")).metadata.uid, "");
+  w.run(2s);
+  w.moveDirectly("other", "db-1");
+  w.run(3s);
+  ASSERT_EQ(w.evictionsOf("db-1"), 1);
+  w.reservationsGoTo = "n2";
+  w.run(10s);
+  EXPECT_EQ(w.evictionsOf("web-0") + w.evictionsOf("db-0"), 0);
 }
 
 TEST(Migrator, a_budget_that_is_used_up_keeps_jobs_from_being_made) {

@@ -42,6 +42,16 @@ Duration ObjectLimiter::wait(const api::Pod& pod, const std::string& workload) {
   return std::max(longest, waitFor(kCluster, kCluster));
 }
 
+Duration ObjectLimiter::waitForAll(const std::vector<Eviction>& evictions) const {
+  ObjectLimiter then = *this;
+  Duration longest{};
+  for (const auto& [pod, workload, replicas] : evictions) {
+    longest = std::max(longest, then.wait(*pod, workload));
+    then.spend(pod->metadata.namespace_, workload, replicas);
+  }
+  return longest;
+}
+
 void ObjectLimiter::spendFrom(const std::string& kind, const std::string& key, std::int64_t count,
                               Duration ago) {
   const auto limit = args_.objectLimiters.find(kind);

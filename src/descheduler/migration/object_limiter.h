@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "descheduler/migration/args.h"
 #include "descheduler/migration/workloads.h"
@@ -22,6 +23,13 @@ class ObjectLimiter {
   // `workload` is the key in the jobs (Workloads::Workload::key), because after a restart only jobs
   // are left.
   Duration wait(const api::Pod& pod, const std::string& workload);
+  // The same for pods that are evicted one after the other.
+  struct Eviction {
+    PodPtr pod;
+    std::string workload;
+    std::int64_t replicas = 0;
+  };
+  Duration waitForAll(const std::vector<Eviction>& evictions) const;
   // Records that a pod of the workload, with so many replicas, was evicted `ago` before now.
   void spend(const std::string& namespace_, const std::string& workload, std::int64_t replicas,
              Duration ago = {});

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "descheduler/framework/pod.h"
+#include "descheduler/migration/gangs.h"
 #include "descheduler/migration/keys.h"
 #include "descheduler/migration/reconciler_work.h"
 #include "kube/client.h"
@@ -102,13 +105,77 @@ Reconciler::Outcome Reconciler::evictionEnded(const Work& work) const {
   return Outcome::succeeded(fmt::format("Pod {} has been evicted", work.podText())).withoutEvent();
 }
 
-// The time until the rate limits allow the eviction. 0 after the eviction has begun, and for a
-// gang, which moves at once.
+// The time until the rate limits allow the eviction, and those of the pods that move with it. 0
+// after the first eviction has begun, and for a gang, which moves at once.
 Duration Reconciler::rateLimitDelay(const Work& work, const api::Pod& pod) {
+  const bool together = !annotationOf(*work.job, kAnnotationMoveTogether).empty();
   const bool exempt = conditionOf(work.status, condition::kEviction) != nullptr ||
                       api::findIn(work.job->metadata.annotations, kAnnotationEvict) != nullptr ||
-                      !annotationOf(*work.job, kAnnotationMoveTogether).empty();
-  return exempt ? Duration{} : limiter_.wait(pod, workloads_.of(pod).key);
+                      (together && (!gangOf(pod).empty() || groupHasBegun(work)));
+  if (exempt) return {};
+  Duration wait = limiter_.wait(pod, workloads_.of(pod).key);
+  if (!together) return wait;
+  std::vector<ObjectLimiter::Eviction> evictions;
+  for (const PodPtr& each : podsMovingWith(work)) {
+    const auto workload = workloads_.of(*each);
+    if (gangOf(*each).empty()) evictions.push_back({each, workload.key, workload.replicas});
+  }
+  return std::max(wait, limiter_.waitForAll(evictions));
+}
+
+bool Reconciler::groupHasBegun(const Work& work) const {
+  const std::string group(annotationOf(*work.job, kAnnotationMoveTogether));
+  return !group.empty() && std::ranges::any_of(jobs_.inGroup(group), [&](const JobPtr& job) {
+    return conditionOf(job->status, condition::kEviction) != nullptr ||
+           starting_.contains(job->metadata.name);
+  });
+}
+
+// Including its own pod, if the watch has delivered it.
+std::vector<PodPtr> Reconciler::podsMovingWith(const Work& work) const {
+  std::vector<PodPtr> pods;
+  for (const JobPtr& job :
+       jobs_.inGroup(std::string(annotationOf(*work.job, kAnnotationMoveTogether))))
+    if (const PodPtr pod = handle_.stores().pod(podKeyOf(*job));
+        pod && pod->metadata.uid == job->spec.podRef.uid)
+      pods.push_back(pod);
+  return pods;
+}
+
+// `beneficiary`: the annotation of the job.
+Task<Result<bool>> Reconciler::stillWaits(std::string beneficiary) {
+  const std::size_t name = beneficiary.find('/'), uid = beneficiary.rfind('/');
+  if (name == uid) co_return false;
+  const api::ObjectKey key{beneficiary.substr(0, name),
+                           beneficiary.substr(name + 1, uid - name - 1)};
+  auto reading = kube::get<api::Pod>(handle_.api(), key);
+  const auto pod = co_await reading;
+  if (!pod && pod.error().code != ErrorCode::NotFound) co_return fail(pod.error());
+  co_return pod && pod->metadata.uid == beneficiary.substr(uid + 1) &&
+      !pod->metadata.deletionTimestamp && pod->spec.nodeName.empty();
+}
+
+// Checks before the first eviction of the pods that move together what may have changed since the
+// jobs were made: the pod that they help still waits, and budgets allow all of the evictions.
+Reconciler::Step Reconciler::checkPlan(Work* work) {
+  if (conditionOf(work->status, condition::kEviction) || groupHasBegun(*work))
+    co_return Outcome::proceed();
+  const std::string helped(annotationOf(*work->job, kAnnotationBeneficiary));
+  if (!helped.empty()) {
+    auto asking = stillWaits(helped);
+    auto waits = co_await asking;
+    if (!waits) co_return fail(std::move(waits.error()));
+    if (!*waits)
+      co_return Outcome::failed(
+          reason::kForbidden,
+          fmt::format("Pod \"{}\" does not wait for a node", helped.substr(0, helped.rfind('/'))));
+  }
+  if (args_.evictionPolicy != "Eviction") co_return Outcome::proceed();
+  auto asking = budgets_.refusal(podsMovingWith(*work));
+  std::string why = co_await asking;
+  if (why.empty()) co_return Outcome::proceed();
+  wakeups_.in(work->name(), kRetryAfter);
+  co_return waitWithReason(work, std::move(why));
 }
 
 // Writes the reason to the status, once, because its numbers change.
@@ -155,6 +222,9 @@ Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api:
   } else if (!lag.empty()) {
     co_return waitWithReason(work, lag);
   }
+  auto checking = checkPlan(work);
+  const auto checked = co_await checking;
+  if (!checked || !checked->proceeds()) co_return checked;
   const bool alone = annotationOf(*work->job, kAnnotationMoveTogether).empty();
   if (std::string busy = arrivals_.refusal(*work->job, starting_);
       alone && !begun && !busy.empty()) {

@@ -37,6 +37,7 @@ Reconciler::Reconciler(const MigrationControllerArgs& args, Handle& handle, Jobs
       arrivals_(arrivals),
       limiter_(limiter),
       evictor_(args, handle),
+      budgets_(handle, Duration::zero()),
       writer_(handle, jobs),
       reservations_(handle.stores().of<api::Reservation>()),
       creator_(creator(handle)),

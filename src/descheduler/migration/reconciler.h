@@ -20,6 +20,7 @@
 
 #include "descheduler/migration/args.h"
 #include "descheduler/migration/arrival_limit.h"
+#include "descheduler/migration/budgets.h"
 #include "descheduler/migration/evictor.h"
 #include "descheduler/migration/gates.h"
 #include "descheduler/migration/jobs.h"
@@ -86,6 +87,10 @@ class Reconciler {
   Step evictPresent(Work* work, std::shared_ptr<const api::Pod> pod);
   Step verifyReservation(Work* work);
   Step callEvictor(Work* work, std::shared_ptr<const api::Pod> pod);
+  Step checkPlan(Work* work);
+  Task<Result<bool>> stillWaits(std::string beneficiary);
+  bool groupHasBegun(const Work& work) const;
+  std::vector<PodPtr> podsMovingWith(const Work& work) const;
   Outcome evictionEnded(const Work& work) const;
   static Outcome missingPod(const Work& work, const std::string& why = {});
   std::string differenceFrom(const api::PodMigrationJob& job, const api::Pod& pod) const;
@@ -103,6 +108,7 @@ class Reconciler {
   const ArrivalLimit& arrivals_;
   ObjectLimiter& limiter_;
   PodEvictor evictor_;
+  Budgets budgets_;  // read each time
   JobWriter writer_;
   kube::Informer<api::Reservation>& reservations_;
   const std::string creator_;

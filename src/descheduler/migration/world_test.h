@@ -76,7 +76,9 @@ class FixedLanding final : public Landing {
     std::vector<LandingPlace> places;
     for (const LandingMove& move : moves) {
       const auto it = refused.find(move.pod->metadata.name);
-      if (it != refused.end()) {
+      if (move.group.empty() && needsMoves.contains(move.pod->metadata.name)) {
+        places.push_back({"", "3 Insufficient GPU"});
+      } else if (it != refused.end()) {
         places.push_back({"", it->second});
       } else {
         places.push_back({move.avoid.contains(node) ? other : node, ""});
@@ -88,6 +90,7 @@ class FixedLanding final : public Landing {
   std::string node = "n2";
   std::string other = "n3";
   std::map<std::string, std::string> refused;
+  std::set<std::string> needsMoves;  // names of pods that get a node in a group only
   std::vector<LandingMove> asked;
 };
 
@@ -206,6 +209,7 @@ struct MigrationWorld {
     wanted[name] = replicas;
     extras[name] = extra;
   }
+  // name: "name" in the namespace default, or "namespace/name".
   void pod(const std::string& set, const std::string& name, const std::string& node,
            const std::string& extra = "", bool ready = true) {
     const auto owner = api.get({"apps", "v1", "replicasets", "ReplicaSet", true}, set, "default");
@@ -219,11 +223,17 @@ struct MigrationWorld {
     api.put(api::Pod::kType,
             fmt::format(
                 R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":)"
-                R"("default","labels":{{"app":"{}"}}{}{}}},"spec":{{"nodeName":"{}",)"
+                R"("{}","labels":{{"app":"{}"}}{}{}}},"spec":{{"nodeName":"{}",)"
                 R"("schedulerName":"koord-scheduler","containers":[{{"name":"main","image":"a",)"
                 R"("command":["run"],"resources":{{"requests":{{"cpu":"1"}}}}}}]}},"status":)"
                 R"({{"phase":"Running","conditions":[{{"type":"Ready","status":"{}"}}]}}}})",
-                name, set, owners, extra, node, ready ? "True" : "False"));
+                keyOf(name).name, keyOf(name).namespace_, set, owners, extra, node,
+                ready ? "True" : "False"));
+  }
+  static api::ObjectKey keyOf(const std::string& name) {
+    const std::size_t slash = name.find('/');
+    if (slash == std::string::npos) return {"default", name};
+    return {name.substr(0, slash), name.substr(slash + 1)};
   }
   void bindPod(const std::string& name, const std::string& node) {
     std::optional<Result<>> out;
@@ -257,7 +267,8 @@ struct MigrationWorld {
   void finishDeletions() {
     for (const auto& item : list(api::Pod::kType))
       if (!textAt(item, "metadata", "deletionTimestamp").empty())
-        api.remove(api::Pod::kType, std::string(textAt(item, "metadata", "name")), "default");
+        api.remove(api::Pod::kType, std::string(textAt(item, "metadata", "name")),
+                   std::string(textAt(item, "metadata", "namespace")));
   }
   // Replaces pods, as the ReplicaSet controller and the scheduler do: the new pod uses a matching
   // Reservation.
@@ -335,7 +346,7 @@ struct MigrationWorld {
     for (const auto& request : api.writes) count += request.subresource == "eviction" ? 1 : 0;
     return count;
   }
-  PodPtr podOf(const std::string& name) { return process->stores().pod({"default", name}); }
+  PodPtr podOf(const std::string& name) { return process->stores().pod(keyOf(name)); }
 
   // --- Actions. A job of a user: spec as JSON.
   void makeJob(const std::string& name, const std::string& spec,
@@ -359,6 +370,7 @@ struct MigrationWorld {
   std::function<std::string(const Pod&, const std::string&)> rejectTarget;
   std::vector<std::string> together;  // names of pods
   std::string beneficiary;            // name of a pod
+  PodPtr stale;                       // an older state of it
   // Calls the evict plugin: returns the job's name, or the reason against it.
   std::string evict(const std::string& podName, const std::string& plugin = "LowNodeLoad") {
     std::optional<Result<Evicted>> out;
@@ -368,7 +380,7 @@ struct MigrationWorld {
     options.reason = "the node is hot";
     options.rejectTarget = rejectTarget;
     for (const std::string& other : together) options.together.push_back(podOf(other));
-    if (!beneficiary.empty()) options.beneficiary = podOf(beneficiary);
+    if (!beneficiary.empty()) options.beneficiary = stale ? stale : podOf(beneficiary);
     group.spawn(keep(process->controller->evict(podOf(podName), std::move(options)), &out));
     EXPECT_TRUE(loop.advanceUntil([&] { return out.has_value(); }, 10s));
     if (!out) return "no answer";

@@ -133,7 +133,8 @@ bool Defragmentation::make(const Relocation& relocation, const std::vector<std::
 void Defragmentation::round(std::size_t maxMoves, Outcome& outcome) {
   std::vector<std::string> pods;
   std::vector<descheduler::WaitingPods> waiting;
-  for (const Kind& kind : kinds_) waiting.push_back({demandOf(*kind.task), 0, kind.count});
+  // The model knows all that decides here, so tasks that fit need no moves.
+  for (const Kind& kind : kinds_) waiting.push_back({demandOf(*kind.task), 0, kind.count, true});
   descheduler::Relocations relocations(gaps(pods), std::move(waiting));
   const auto found = relocations.find(kMovesOfTask, [&](std::size_t kind, std::size_t node) {
     return kinds_[kind].count > 0 && admits(*kinds_[kind].task, nodes_[node]);

@@ -101,7 +101,8 @@ bool MigrationController::evicting(const Pod& pod) const {
 
 bool MigrationController::movesPodsOf(std::string_view plugin) const {
   return std::ranges::any_of(jobs_.open(), [&](const std::string& name) {
-    return annotationOf(*jobs_.get(name), kAnnotationEvictTrigger) == plugin;
+    const JobPtr job = jobs_.get(name);
+    return annotationOf(*job, kAnnotationEvictTrigger) == plugin && !job->spec.paused;
   });
 }
 

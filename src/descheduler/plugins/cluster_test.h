@@ -67,6 +67,7 @@ class Mover final : public Plugin, public EvictPlugin {
     std::vector<std::string> helped;   // "pod for waiting pod"
     std::vector<std::string> refused;  // why
     std::string protectedMeanwhile;    // a pod
+    std::set<std::string> stay;        // names of pods that it refuses
   };
   Mover(World& world, Handle& handle) : world_(world), handle_(handle) {}
   static PluginKind kind(World& world) {
@@ -81,6 +82,7 @@ class Mover final : public Plugin, public EvictPlugin {
   std::string_view name() const override { return "Mover"; }
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override {
     std::string why = options.rejectTarget ? options.rejectTarget(*pod, world_.landing) : "";
+    if (world_.stay.contains(pod->metadata.name)) why = pod->metadata.name;
     if (why.empty()) {
       world_.moved.push_back(pod->metadata.name);
       for (const PodPtr& other : options.together) world_.moved.push_back(other->metadata.name);

@@ -102,7 +102,7 @@ TEST(GPUDefragmentationTest, nodes_that_do_not_admit_the_pods_do_not_count) {
   EXPECT_THAT(cluster.helped(), IsEmpty()) << "only the tainted node could take the other pod";
   cluster.gpuNode("c", 1);
   cluster.gpuPod("third", "c", 0, 60);
-  EXPECT_THAT(cluster.helped(), ElementsAre("large for whole"));
+  EXPECT_THAT(cluster.helped(), ElementsAre("third for whole")) << "the refused one comes last";
 }
 
 TEST(GPUDefragmentationTest, a_round_moves_no_more_pods_than_allowed) {
@@ -143,6 +143,81 @@ TEST(GPUDefragmentationTest, gpus_for_typical_pods_are_kept_free_if_no_pod_waits
   EXPECT_THAT(cluster.helped(), IsEmpty()) << "node c has a free GPU";
   cluster.gpuPod("third", "c", 1, 30);
   EXPECT_THAT(cluster.helped(), ElementsAre("small for whole-a"));
+}
+
+TEST(GPUDefragmentationTest, a_node_that_only_seems_to_fit_does_not_keep_a_pod_from_help) {
+  GpuCluster cluster;
+  for (const char* node : {"a", "b", "c"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("one", "a", 0, 30);
+  cluster.gpuPod("two", "b", 0, 40);
+  cluster.waitingPod("whole", 100);  // node c is free
+  EXPECT_THAT(cluster.helped(), ElementsAre("one for whole"));
+}
+
+TEST(GPUDefragmentationTest, a_pod_that_was_helped_is_not_helped_again_soon) {
+  GpuCluster cluster;
+  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("one", "a", 0, 30);
+  cluster.gpuPod("two", "b", 0, 40);
+  cluster.waitingPod("whole", 100);
+  EXPECT_THAT(cluster.helped(), ElementsAre("one for whole"));
+  EXPECT_THAT(cluster.helped(), IsEmpty());
+  cluster.loop().advance(10min);
+  EXPECT_THAT(cluster.helped(), ElementsAre("one for whole"));
+}
+
+TEST(GPUDefragmentationTest, a_pod_for_which_the_scheduler_preempts_others_is_not_helped) {
+  GpuCluster cluster;
+  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("one", "a", 0, 30);
+  cluster.gpuPod("two", "b", 0, 40);
+  cluster.pod("whole", {.node = "",
+                        .requests = GpuCluster::requests(100),
+                        .status = R"("phase": "Pending", "nominatedNodeName": "a", "conditions":
+                            [{"type": "PodScheduled", "status": "False", "reason":
+                            "Unschedulable"}])",
+                        .owner = "whole"});
+  cluster.loop().advance(2min);
+  EXPECT_THAT(cluster.helped(), IsEmpty());
+}
+
+TEST(GPUDefragmentationTest, what_was_refused_is_tried_after_everything_else) {
+  GpuCluster cluster;
+  const std::vector<std::string> names{"a", "b", "c", "d", "e", "f"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    cluster.gpuNode(names[i], 1);
+    cluster.gpuPod("on-" + names[i], names[i], 0, 10 + static_cast<int>(i));
+    cluster.mover.stay.insert("on-" + names[i]);
+  }
+  cluster.waitingPod("whole", 100);
+  cluster.cycle();
+  EXPECT_THAT(cluster.mover.refused, ElementsAre("on-a", "on-b", "on-c", "on-d"));
+  cluster.mover.refused.clear();
+  cluster.cycle();
+  EXPECT_THAT(cluster.mover.refused, ::testing::IsSupersetOf({"on-e", "on-f"}));
+}
+
+TEST(GPUDefragmentationTest, an_annotation_without_a_request_takes_no_gpus) {
+  GpuCluster cluster("{typicalPods: 1}");
+  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("real", "a", 0, 100);
+  cluster.pod("fake", {.node = "b",
+                       .annotations = R"("scheduling.koordinator.sh/device-allocated": "{\"gpu\": )"
+                                      R"([{\"minor\": 0, \"resources\": )"
+                                      R"({\"koordinator.sh/gpu-core\": \"100\"}}]}")",
+                       .owner = "fake"});
+  EXPECT_THAT(cluster.helped(), IsEmpty()) << "the GPU of node b is free for a typical pod";
+}
+
+TEST(GPUDefragmentationTest, typical_pods_are_counted_by_their_requests_whoever_owns_them) {
+  GpuCluster cluster("{typicalPods: 1}");
+  for (const char* node : {"a", "b", "c"}) cluster.gpuNode(node, 2);
+  for (const char* node : {"a", "b", "c"})
+    cluster.gpuPod(std::string("whole-") + node, node, 0, 100, {.owner = node});
+  cluster.gpuPod("small-1", "a", 1, 20, {.owner = "small"});
+  cluster.gpuPod("small-2", "b", 1, 20, {.owner = "small"});
+  cluster.gpuPod("third", "c", 1, 30);
+  EXPECT_THAT(cluster.helped(), ElementsAre("small-1 for whole-a"));
 }
 
 TEST(GPUDefragmentationTest, an_evictor_that_cannot_simulate_moves_nothing) {

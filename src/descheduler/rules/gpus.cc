@@ -17,13 +17,18 @@ std::int64_t quotient(std::int64_t amount, std::int64_t parts) {
 }
 
 // An amount of an annotation: a quantity without unit, as text or number.
-std::int64_t percentIn(const json::value& resources, std::string_view name) {
+std::int64_t amountIn(const json::value& resources, std::string_view name) {
   const json::value* amount = find(resources, name);
   if (!amount) return 0;
   if (amount->is_int64()) return amount->get_int64();
   const auto read =
       amount->is_string() ? Quantity::parse(amount->get_string()) : Result<Quantity>(Quantity());
   return read ? read->value() : 0;
+}
+
+// Users can write the annotation.
+std::int64_t percentIn(const json::value& resources, std::string_view name) {
+  return std::clamp<std::int64_t>(amountIn(resources, name), 0, 100);
 }
 
 }  // namespace

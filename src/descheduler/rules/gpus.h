@@ -24,7 +24,7 @@ GpuRequest gpuRequestOf(const Pod& pod);
 // What a pod was allocated.
 struct GpuShare {
   std::int64_t minor = 0;
-  std::int64_t percent = 0;
+  std::int64_t percent = 0;  // 0 to 100
 };
 // Empty if the pod has no GPUs, or its annotation cannot be read.
 std::vector<GpuShare> allocatedGpus(const api::StringMap& annotations);

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
+#include "api/codec.h"
+#include "base/task.h"
 #include "base/time.h"
 #include "descheduler/rules/requests.h"
 #include "model/well_known.h"
@@ -15,11 +18,32 @@ namespace koord::descheduler {
 namespace {
 
 constexpr std::int64_t kMostMoves = 1000;
-constexpr std::size_t kMostKinds = 32;  // of waiting pods, in a round
-constexpr int kMostRefusals = 4;        // of relocations for one kind, in a round
+constexpr std::size_t kMostKinds = 32;      // of waiting pods that can be helped, in a round
+constexpr std::size_t kMostSearches = 256;  // for one kind each, in a round
+constexpr std::size_t kMostTries = 16;      // of relocations for one kind, in a round
+constexpr std::size_t kMostLooks = 256;     // at relocations with protected pods, likewise
+constexpr int kMostRefusals = 4;            // by the evictor, likewise
+constexpr std::size_t kMostRemembered = 4096;
+// A pod that has not left so long after the end of its grace period is stuck.
+constexpr Duration kStuck = std::chrono::minutes(5);
 
 PodDemand demandOf(const Pod& pod) {
   return {pod.facts.milliCpu, pod.facts.memory, gpuRequestOf(pod)};
+}
+
+// What limits the choice of nodes, as text.
+std::string constraintsOf(const Pod& pod) {
+  api::PodSpec only;
+  only.nodeSelector = pod.spec.nodeSelector;
+  only.affinity = pod.spec.affinity;
+  only.tolerations = pod.spec.tolerations;
+  return toJson(api::encode(only));
+}
+
+std::string keyOfDemand(const Pod& pod) {
+  const PodDemand demand = demandOf(pod);
+  return fmt::format("{} {} {} {} {} {}", demand.milliCpu, demand.memory, demand.gpu.count,
+                     demand.gpu.percent, demand.gpu.bytes, constraintsOf(pod));
 }
 
 bool admits(const Pod& pod, const NodeDemand& demand, const api::Node& node) {
@@ -65,10 +89,35 @@ PluginKind GPUDefragmentation::kind() {
 
 // --- What is there.
 
+void GPUDefragmentation::Kinds::add(std::string key, const PodPtr& pod) {
+  const auto [known, added] = byKey.try_emplace(key, list.size());
+  if (added) {
+    list.push_back(
+        {std::move(key), {pod}, {demandOf(*pod), pod->facts.priority, 1}, NodeDemand(*pod)});
+    return;
+  }
+  Kind& kind = list[known->second];
+  kind.pods.push_back(pod);
+  ++kind.waiting.count;
+  kind.waiting.priority = std::min(kind.waiting.priority, pod->facts.priority);
+}
+
+void GPUDefragmentation::Refusals::add(const std::string& key, SteadyTime now) {
+  if (at_.size() >= kMostRemembered) at_.clear();
+  at_[key] = now;
+}
+
+SteadyTime GPUDefragmentation::Refusals::last(const std::string& key) const {
+  const auto known = at_.find(key);
+  return known == at_.end() ? SteadyTime::min() : known->second;
+}
+
+// Without the filters, which may read workloads: they run for pods of chosen relocations only.
 bool GPUDefragmentation::mayMove(const NodePods::Entry& entry) const {
-  return !entry.facts.is(PodFacts::Terminating) && !entry.facts.is(PodFacts::Gang) &&
-         args_.pods.matches(entry) && args_.namespaces.allows(entry.pod->metadata.namespace_) &&
-         handle_.evictor().filter(*entry.pod);
+  constexpr std::uint32_t kStays = PodFacts::Terminating | PodFacts::Gang | PodFacts::DaemonSet |
+                                   PodFacts::Mirror | PodFacts::Static;
+  return (entry.facts.flags & kStays) == 0 && args_.pods.matches(entry) &&
+         args_.namespaces.allows(entry.pod->metadata.namespace_);
 }
 
 // GPUs have no order here: those with allocations come first, by minor.
@@ -86,23 +135,31 @@ NodeGaps GPUDefragmentation::gapsOf(const NodeView& node, std::vector<PodPtr>& t
   std::map<std::int64_t, std::int64_t> places;  // by minor
   for (const auto& entry : node.pods->entries) {
     if (entry.facts.is(PodFacts::Terminal)) continue;
-    std::vector<GpuShare> gpus = allocatedGpus(entry.pod->metadata.annotations);
+    NodeGaps::Tenant tenant{tenants.size(), entry.facts.priority, demandOf(*entry.pod), {}};
+    // Users can write the annotation: it counts only beside a request.
+    std::vector<GpuShare>& gpus = tenant.gpus;
+    if (tenant.demand.gpu.count > 0) gpus = allocatedGpus(entry.pod->metadata.annotations);
     for (GpuShare& gpu : gpus) {
       gpu.minor = places.emplace(gpu.minor, std::ssize(places)).first->second;
       if (gpu.minor >= std::ssize(gaps.free)) gaps.free.push_back(0);  // an unhealthy GPU
       gaps.free[static_cast<std::size_t>(gpu.minor)] -= gpu.percent;
     }
-    if (count == 0 || !mayMove(entry)) continue;
-    gaps.tenants.push_back(
-        {tenants.size(), entry.facts.priority, demandOf(*entry.pod), std::move(gpus)});
-    tenants.push_back(entry.pod);
+    const auto& deleted = entry.pod->metadata.deletionTimestamp;
+    if (count == 0) continue;
+    if (deleted && handle_.executor().wallNow() - *deleted < kStuck) {
+      gaps.leaving.push_back(std::move(tenant));
+    } else if (mayMove(entry)) {
+      gaps.tenants.push_back(std::move(tenant));
+      tenants.push_back(entry.pod);
+    }
   }
   return gaps;
 }
 
 bool GPUDefragmentation::hasWaited(const Pod& pod) const {
   if (!pod.spec.nodeName.empty() || pod.facts.is(PodFacts::Terminal) ||
-      pod.facts.is(PodFacts::Terminating) || pod.facts.is(PodFacts::Gang))
+      pod.facts.is(PodFacts::Terminating) || pod.facts.is(PodFacts::Gang) ||
+      !pod.status.nominatedNodeName.empty() || handle_.evictor().helped(pod))
     return false;
   const auto scheduled = std::ranges::find(pod.status.conditions, "PodScheduled",
                                            [](const auto& condition) { return condition.type; });
@@ -112,51 +169,46 @@ bool GPUDefragmentation::hasWaited(const Pod& pod) const {
   return since && handle_.executor().wallNow() - *since >= args_.minPending;
 }
 
-// Pods of one workload with equal requests are of one kind.
-void GPUDefragmentation::addTo(std::vector<Kind>& kinds, const PodPtr& pod) const {
-  const PodDemand demand = demandOf(*pod);
-  if (demand.gpu.count == 0) return;
-  const auto known = std::ranges::find_if(kinds, [&](const Kind& kind) {
-    return kind.waiting.demand == demand && kind.waiting.priority == pod->facts.priority &&
-           pod->facts.signature != 0 && kind.pods.front()->facts.signature == pod->facts.signature;
-  });
-  if (known == kinds.end()) {
-    kinds.push_back({{pod}, {demand, pod->facts.priority, 1}, NodeDemand(*pod)});
-  } else {
-    known->pods.push_back(pod);
-    ++known->waiting.count;
-  }
-}
-
 std::vector<GPUDefragmentation::Kind> GPUDefragmentation::waitingKinds() const {
   std::vector<PodPtr> pods;
   for (const PodPtr& pod : handle_.stores().pods().objects())
-    if (hasWaited(*pod)) pods.push_back(pod);
+    if (gpuRequestOf(*pod).count > 0 && hasWaited(*pod)) pods.push_back(pod);
   std::ranges::sort(pods, {}, [](const PodPtr& pod) {
     return std::tuple(-static_cast<std::int64_t>(pod->facts.priority), pod->facts.createdAt,
                       api::keyOf(pod->metadata));
   });
-  std::vector<Kind> kinds;
-  for (const PodPtr& pod : pods) addTo(kinds, pod);
-  if (kinds.size() > kMostKinds) kinds.erase(kinds.begin() + kMostKinds, kinds.end());
-  return kinds;
+  // One workload's pods are of one kind, since the scheduler decides by more than the model knows.
+  Kinds kinds;
+  for (const PodPtr& pod : pods) {
+    const std::string copies =
+        pod->facts.signature != 0 ? std::to_string(pod->facts.signature) : pod->metadata.uid;
+    kinds.add(fmt::format("{} {} {}", pod->facts.priority, copies, keyOfDemand(*pod)), pod);
+  }
+  std::ranges::stable_sort(kinds.list, {},
+                           [&](const Kind& kind) { return refusals_.last(kind.key); });
+  return std::move(kinds.list);
 }
 
 // The most frequent ones that run, each with one of its pods.
 std::vector<GPUDefragmentation::Kind> GPUDefragmentation::typicalKinds(const Round& round) const {
-  std::vector<Kind> kinds;
-  if (args_.typicalPods == 0) return kinds;
+  Kinds all;
+  std::vector<Kind>& kinds = all.list;
+  if (args_.typicalPods == 0) return {};
   for (const NodeView* node : round.nodes)
     for (const auto& entry : node->pods->entries)
-      if (!entry.facts.is(PodFacts::Terminal) && !entry.facts.is(PodFacts::Gang))
-        addTo(kinds, entry.pod);
+      if (!entry.facts.is(PodFacts::Terminal) && !entry.facts.is(PodFacts::Gang) &&
+          gpuRequestOf(*entry.pod).count > 0)
+        all.add(keyOfDemand(*entry.pod), entry.pod);
   std::ranges::stable_sort(kinds, std::ranges::greater{},
                            [](const Kind& kind) { return kind.waiting.count; });
   const auto most = static_cast<std::size_t>(args_.typicalPods);
   if (kinds.size() > most)
     kinds.erase(kinds.begin() + static_cast<std::ptrdiff_t>(most), kinds.end());
-  for (Kind& kind : kinds) kind.waiting.count = 1;
-  return kinds;
+  for (Kind& kind : kinds) {
+    kind.waiting.count = 1;
+    kind.waiting.typical = true;
+  }
+  return std::move(kinds);
 }
 
 // --- A round.
@@ -179,16 +231,80 @@ Task<bool> GPUDefragmentation::move(const Round* round, const Relocation* reloca
   co_return evicted;
 }
 
+std::string GPUDefragmentation::keyOf(const Round& round, const Relocation& relocation) const {
+  std::string key = round.kinds[relocation.waiting].key;
+  for (const std::size_t pod : relocation.pods) key += " " + round.tenants[pod]->metadata.uid;
+  return key;
+}
+
+void GPUDefragmentation::order(const Round& round, const Relocations& all,
+                               std::vector<Relocation>& found) const {
+  all.sort(found);
+  if (refusals_.empty()) return;
+  std::ranges::stable_sort(found, {}, [&](const Relocation& relocation) {
+    return refusals_.last(keyOf(round, relocation));
+  });
+}
+
+// Returns true if filters protect pods of the relocation. Those move in no further one.
+bool GPUDefragmentation::keepProtected(const Round& round, const Relocation& relocation,
+                                       Relocations& all) {
+  bool any = false;
+  for (const std::size_t pod : relocation.pods) {
+    if (handle_.evictor().filter(*round.tenants[pod])) continue;
+    all.keep(relocation.node, pod);
+    any = true;
+  }
+  return any;
+}
+
+// The relocations to try for a kind: the cheapest of those that were not refused, then the others.
+std::vector<Relocation> GPUDefragmentation::candidates(const Round& round, std::size_t kind,
+                                                       Relocations& all) {
+  const auto most = static_cast<std::size_t>(std::min(args_.maxMoves, args_.maxMovesPerPod));
+  const Kind& one = round.kinds[kind];
+  auto found = all.findFor(kind, most, [&](std::size_t, std::size_t node) {
+    return admits(*one.pods.front(), one.where, *round.nodes[node]->node);
+  });
+  order(round, all, found);
+  std::vector<Relocation> chosen;
+  for (std::size_t i = 0; i < std::min(found.size(), kMostLooks); ++i) {
+    std::optional<Relocation> next = std::move(found[i]);
+    const std::size_t node = next->node;
+    while (next && keepProtected(round, *next, all)) next = all.cheapestOn(node, kind, most);
+    if (next) chosen.push_back(*std::move(next));
+    if (chosen.size() == kMostTries) break;
+  }
+  return chosen;
+}
+
+Task<void> GPUDefragmentation::search(const Round* round, Relocations* all,
+                                      std::vector<Relocation>* found) {
+  std::size_t helpable = 0;
+  const std::size_t most = std::min(round->kinds.size(), kMostSearches);
+  for (std::size_t kind = 0; kind < most && helpable < kMostKinds; ++kind) {
+    std::vector<Relocation> some = candidates(*round, kind, *all);
+    if (some.empty()) {
+      refusals_.add(round->kinds[kind].key, handle_.executor().steadyNow());
+    } else {
+      ++helpable;
+    }
+    std::ranges::move(some, std::back_inserter(*found));
+    auto pause = sleepFor(handle_.executor(), Duration::zero());
+    co_await pause;
+  }
+  order(*round, *all, *found);
+}
+
 Task<void> GPUDefragmentation::relocate(Round* round) {
   std::vector<WaitingPods> waiting;
   for (const Kind& kind : round->kinds) waiting.push_back(kind.waiting);
   Relocations relocations(std::move(round->gaps), waiting);
-  const auto found =
-      relocations.find(static_cast<std::size_t>(std::min(args_.maxMoves, args_.maxMovesPerPod)),
-                       [&](std::size_t kind, std::size_t node) {
-                         const Kind& one = round->kinds[kind];
-                         return admits(*one.pods.front(), one.where, *round->nodes[node]->node);
-                       });
+  std::vector<Relocation> found;
+  auto searching = search(round, &relocations, &found);
+  co_await searching;
+  std::vector<NodeDemand> demands;  // of tenants
+  for (const PodPtr& tenant : round->tenants) demands.emplace_back(*tenant);
   std::int64_t moves = 0;
   std::set<std::size_t> changed;                 // nodes
   std::vector<int> refusals(waiting.size(), 0);  // by kind
@@ -200,15 +316,21 @@ Task<void> GPUDefragmentation::relocate(Round* round) {
         moves + std::ssize(relocation.pods) > args_.maxMoves)
       continue;
     const auto places = relocations.placesOf(relocation, [&](std::size_t pod, std::size_t node) {
-      const Pod& one = *round->tenants[pod];
-      return admits(one, NodeDemand(one), *round->nodes[node]->node);
+      return admits(*round->tenants[pod], demands[pod], *round->nodes[node]->node);
     });
-    if (!places) continue;
-    const PodPtr next = kind.pods[static_cast<std::size_t>(kind.waiting.count - left)];
-    auto moving = move(round, &relocation, next);
-    const bool moved = co_await moving;
+    bool moved = false;
+    if (places) {
+      const PodPtr next = kind.pods[static_cast<std::size_t>(kind.waiting.count - left)];
+      auto moving = move(round, &relocation, next);
+      moved = co_await moving;
+      if (!moved) ++refusals[at];
+    }
     if (!moved) {
-      ++refusals[at];
+      const SteadyTime now = handle_.executor().steadyNow();
+      refusals_.add(keyOf(*round, relocation), now);
+      refusals_.add(kind.key, now);
+      auto pause = sleepFor(handle_.executor(), Duration::zero());
+      co_await pause;
       continue;
     }
     relocations.apply(relocation, *places);
@@ -220,12 +342,10 @@ Task<void> GPUDefragmentation::relocate(Round* round) {
 }
 
 Task<Result<>> GPUDefragmentation::balance(const Nodes& nodes) {
-  if (args_.paused) co_return Result<>{};
+  if (args_.paused || handle_.evictor().movesPodsOf(kName)) co_return Result<>{};
   Round round;
   for (const NodeView& node : nodes) {
     if (args_.nodes && !args_.nodes->matches(node.node->metadata.labels)) continue;
-    for (const auto& entry : node.pods->entries)
-      if (handle_.evictor().evicting(*entry.pod)) co_return Result<>{};
     round.nodes.push_back(&node);
   }
   round.kinds = waitingKinds();

@@ -11,8 +11,11 @@
 // If no pod waits, GPUs for typical pods can be kept free: a running pod stands for each of the
 // `typicalPods` most frequent requests of GPUs, and pods move if no further pod like it would fit.
 //
-// A round waits until the moves of the previous one have ended. Pods of gangs neither move nor are
-// helped: a gang moves as a whole, which is not few.
+// A round waits until its own moves of the previous one have ended. The work of a round is bounded,
+// and other tasks run in between; what was refused is tried again after everything else. Pods of
+// gangs neither move nor are helped: a gang moves as a whole, which is not few.
+
+#include <unordered_map>
 
 #include "api/selector.h"
 #include "descheduler/framework/registry.h"
@@ -47,8 +50,9 @@ class GPUDefragmentation final : public Plugin, public BalancePlugin {
   Task<Result<>> balance(const Nodes& nodes) override;
 
  private:
-  // Pods with equal requests, and one of them.
+  // Pods with equal requests and constraints.
   struct Kind {
+    std::string key;
     std::vector<PodPtr> pods;
     WaitingPods waiting;
     NodeDemand where;
@@ -60,17 +64,40 @@ class GPUDefragmentation final : public Plugin, public BalancePlugin {
     std::vector<Kind> kinds;
   };
 
+  // Kinds by key, in the order in which they were added.
+  struct Kinds {
+    std::vector<Kind> list;
+    std::unordered_map<std::string, std::size_t> byKey;
+    void add(std::string key, const PodPtr& pod);
+  };
+  // When kinds and relocations were refused, by key, in all rounds. Bounded: forgets all if full.
+  class Refusals {
+   public:
+    void add(const std::string& key, SteadyTime now);
+    SteadyTime last(const std::string& key) const;
+    bool empty() const { return at_.empty(); }
+
+   private:
+    std::unordered_map<std::string, SteadyTime> at_;
+  };
+
   bool mayMove(const NodePods::Entry& entry) const;
   bool hasWaited(const Pod& pod) const;
   NodeGaps gapsOf(const NodeView& node, std::vector<PodPtr>& tenants) const;
-  void addTo(std::vector<Kind>& kinds, const PodPtr& pod) const;
   std::vector<Kind> waitingKinds() const;
   std::vector<Kind> typicalKinds(const Round& round) const;
+  std::string keyOf(const Round& round, const Relocation& relocation) const;
+  // Those that were refused come last.
+  void order(const Round& round, const Relocations& all, std::vector<Relocation>& found) const;
+  bool keepProtected(const Round& round, const Relocation& relocation, Relocations& all);
+  std::vector<Relocation> candidates(const Round& round, std::size_t kind, Relocations& all);
+  Task<void> search(const Round* round, Relocations* all, std::vector<Relocation>* found);
   Task<void> relocate(Round* round);
   Task<bool> move(const Round* round, const Relocation* relocation, PodPtr waiting);
 
   Handle& handle_;
   Args args_;
+  Refusals refusals_;
 };
 
 }  // namespace koord::descheduler

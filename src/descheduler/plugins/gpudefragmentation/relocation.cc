@@ -1,6 +1,7 @@
 #include "descheduler/plugins/gpudefragmentation/relocation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -18,8 +19,8 @@ bool cheaper(const Relocation& a, const Relocation& b) {
 }
 
 // The tenants that must leave so that the demand fits, if the others are put back in this order.
-std::vector<std::size_t> leaving(NodeGaps emptied, const NodeGaps& node, const PodDemand& demand,
-                                 const std::vector<std::size_t>& order) {
+std::vector<std::size_t> mustLeave(NodeGaps emptied, const NodeGaps& node, const PodDemand& demand,
+                                   const std::vector<std::size_t>& order) {
   std::vector<std::size_t> left;
   for (const std::size_t tenant : order) {
     emptied.release(node.tenants[tenant], -1);
@@ -94,17 +95,33 @@ void NodeGaps::release(const Tenant& tenant, std::int64_t sign) {
     free[static_cast<std::size_t>(gpu.minor)] += sign * gpu.percent;
 }
 
-bool Relocations::fitsSomewhere(std::size_t waiting, const Admits& admits) const {
-  for (std::size_t node = 0; node < nodes_.size(); ++node)
-    if (nodes_[node].fits(waiting_[waiting].demand) && admits(waiting, node)) return true;
+NodeGaps NodeGaps::withoutTenants() const {
+  return {milliCpu, memory, slots, bytesOfGpu, free, {}, {}};
+}
+
+bool Relocations::needsNoMoves(std::size_t waiting, const Admits& admits) const {
+  const WaitingPods& pods = waiting_[waiting];
+  for (std::size_t at = 0; at < nodes_.size(); ++at) {
+    const NodeGaps& node = nodes_[at];
+    const bool fits = node.fits(pods.demand);
+    if (fits ? !pods.typical : node.leaving.empty()) continue;
+    NodeGaps later = node.withoutTenants();
+    for (const NodeGaps::Tenant& tenant : node.leaving) later.release(tenant);
+    if ((fits || later.fits(pods.demand)) && admits(waiting, at)) return true;
+  }
   return false;
+}
+
+void Relocations::keep(std::size_t node, std::size_t pod) {
+  std::erase_if(nodes_[node].tenants, [&](const auto& tenant) { return tenant.pod == pod; });
 }
 
 std::optional<Relocation> Relocations::cheapestOn(std::size_t at, std::size_t waiting,
                                                   std::size_t maxMoves) const {
   const NodeGaps& node = nodes_[at];
   const PodDemand& demand = waiting_[waiting].demand;
-  NodeGaps emptied = node;
+  if (node.fits(demand)) return std::nullopt;
+  NodeGaps emptied = node.withoutTenants();
   std::vector<std::size_t> order;
   for (std::size_t tenant = 0; tenant < node.tenants.size(); ++tenant) {
     if (node.tenants[tenant].priority > waiting_[waiting].priority) continue;
@@ -117,30 +134,41 @@ std::optional<Relocation> Relocations::cheapestOn(std::size_t at, std::size_t wa
     put(node, order);
     Relocation one{.waiting = waiting, .node = at, .pods = {}, .demands = {}};
     one.gained = demand.gpu.count * demand.gpu.percentOn(node.bytesOfGpu);
-    for (const std::size_t tenant : leaving(emptied, node, demand, order)) {
+    for (const std::size_t tenant : mustLeave(emptied, node, demand, order)) {
       one.pods.push_back(node.tenants[tenant].pod);
       one.demands.push_back(node.tenants[tenant].demand);
       one.moved += node.tenants[tenant].percent();
     }
-    if (one.pods.size() <= maxMoves && (!best || cheaper(one, *best))) best = std::move(one);
+    if (!one.pods.empty() && one.pods.size() <= maxMoves && (!best || cheaper(one, *best)))
+      best = std::move(one);
   }
   return best;
 }
 
 std::vector<Relocation> Relocations::find(std::size_t maxMoves, const Admits& admits) const {
   std::vector<Relocation> all;
-  for (std::size_t waiting = 0; waiting < waiting_.size(); ++waiting) {
-    if (fitsSomewhere(waiting, admits)) continue;
-    for (std::size_t node = 0; node < nodes_.size(); ++node) {
-      if (nodes_[node].tenants.empty() || !admits(waiting, node)) continue;
-      if (auto one = cheapestOn(node, waiting, maxMoves)) all.push_back(*std::move(one));
-    }
+  for (std::size_t waiting = 0; waiting < waiting_.size(); ++waiting)
+    std::ranges::move(findFor(waiting, maxMoves, admits), std::back_inserter(all));
+  sort(all);
+  return all;
+}
+
+std::vector<Relocation> Relocations::findFor(std::size_t waiting, std::size_t maxMoves,
+                                             const Admits& admits) const {
+  std::vector<Relocation> all;
+  if (needsNoMoves(waiting, admits)) return all;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    if (nodes_[node].tenants.empty() || !admits(waiting, node)) continue;
+    if (auto one = cheapestOn(node, waiting, maxMoves)) all.push_back(*std::move(one));
   }
-  std::ranges::stable_sort(all, [&](const Relocation& a, const Relocation& b) {
+  return all;
+}
+
+void Relocations::sort(std::vector<Relocation>& relocations) const {
+  std::ranges::stable_sort(relocations, [&](const Relocation& a, const Relocation& b) {
     const std::int32_t first = waiting_[a.waiting].priority, second = waiting_[b.waiting].priority;
     return first != second ? first > second : cheaper(a, b);
   });
-  return all;
 }
 
 std::optional<std::vector<std::size_t>> Relocations::placesOf(const Relocation& relocation,
@@ -163,7 +191,7 @@ std::optional<std::vector<std::size_t>> Relocations::placesOf(const Relocation& 
       least = free;
     }
     if (!place) return std::nullopt;
-    then.try_emplace(*place, nodes_[*place]).first->second.take(demand);
+    then.try_emplace(*place, nodes_[*place].withoutTenants()).first->second.take(demand);
     places.push_back(*place);
   }
   return places;

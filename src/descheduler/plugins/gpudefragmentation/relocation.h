@@ -56,17 +56,20 @@ struct NodeGaps {
   std::int64_t bytesOfGpu = 0;
   std::vector<std::int64_t> free;  // percent of each GPU
   std::vector<Tenant> tenants;
+  std::vector<Tenant> leaving;  // are being deleted, and count as present until then
 
   bool fits(const PodDemand& demand) const;
   // Takes the resources on the fullest GPUs that have enough, or gives a tenant's back.
   void take(const PodDemand& demand);
   void release(const Tenant& tenant, std::int64_t sign = 1);
+  NodeGaps withoutTenants() const;
 };
 
 struct WaitingPods {
   PodDemand demand;
   std::int32_t priority = 0;
   std::int64_t count = 1;  // how many such pods wait
+  bool typical = false;    // none waits: GPUs for one are kept free
 };
 
 struct Relocation {
@@ -89,9 +92,21 @@ class Relocations {
       : nodes_(std::move(nodes)), waiting_(std::move(waiting)) {}
 
   // The relocations of at most maxMoves pods, one for each kind of waiting pods and node, cheapest
-  // first. None for pods that fit a node as it is: the scheduler places them. A pod does not move
-  // for one of lower priority.
+  // first. A pod does not move for one of lower priority. No relocation is empty: a pod waits
+  // although it fits a node by this model, so the scheduler knows a reason, and only that node is
+  // left out. None for pods that will fit a node when its pods that are being deleted have left,
+  // and none for typical pods that fit a node.
   std::vector<Relocation> find(std::size_t maxMoves, const Admits& admits) const;
+  // The same for one kind, in the order of nodes.
+  std::vector<Relocation> findFor(std::size_t waiting, std::size_t maxMoves,
+                                  const Admits& admits) const;
+  // The cheapest on that node.
+  std::optional<Relocation> cheapestOn(std::size_t node, std::size_t waiting,
+                                       std::size_t maxMoves) const;
+  // The cheapest first, after the priority.
+  void sort(std::vector<Relocation>& relocations) const;
+  // The pod does not move in any further relocation.
+  void keep(std::size_t node, std::size_t pod);
 
   // The nodes to which the pods of the relocation can go; nullopt if one of them fits none.
   std::optional<std::vector<std::size_t>> placesOf(const Relocation& relocation,
@@ -100,9 +115,7 @@ class Relocations {
   void apply(const Relocation& relocation, std::span<const std::size_t> places);
 
  private:
-  std::optional<Relocation> cheapestOn(std::size_t node, std::size_t waiting,
-                                       std::size_t maxMoves) const;
-  bool fitsSomewhere(std::size_t waiting, const Admits& admits) const;
+  bool needsNoMoves(std::size_t waiting, const Admits& admits) const;
 
   std::vector<NodeGaps> nodes_;
   std::vector<WaitingPods> waiting_;

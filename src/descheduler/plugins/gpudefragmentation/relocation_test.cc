@@ -1,5 +1,6 @@
 #include "descheduler/plugins/gpudefragmentation/relocation.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,8 @@ struct GpuNodes {
             .slots = 100,
             .bytesOfGpu = 16 * kGib,
             .free = std::vector<std::int64_t>(count, 100),
-            .tenants = {}};
+            .tenants = {},
+            .leaving = {}};
   }
   // On the last node.
   void tenant(const PodDemand& demand, const std::vector<std::int64_t>& minors,
@@ -68,6 +70,44 @@ TEST(Relocations, nothing_moves_for_a_pod_that_fits_a_node_as_it_is) {
   nodes.tenant(gpus(1, 40), {0});
   EXPECT_THAT(nodes.find(gpus(1, 100)), IsEmpty());
   EXPECT_EQ(nodes.find(gpus(2, 100)).size(), 1U);
+}
+
+// The scheduler knows a reason why the pod waits although it fits.
+TEST(Relocations, a_node_that_a_waiting_pod_fits_hides_no_other_node) {
+  GpuNodes nodes;
+  nodes.node(1);
+  nodes.node(1);
+  nodes.tenant(gpus(1, 40), {0});
+  const auto found = nodes.find(gpus(1, 100));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].node, 1U);
+  EXPECT_THAT(found[0].pods, ElementsAre(0U));
+  const Relocations typical(nodes.all, {{gpus(1, 100), 0, 1, true}});
+  EXPECT_THAT(typical.find(4, [](auto, auto) { return true; }), IsEmpty());
+}
+
+TEST(Relocations, nothing_moves_for_a_pod_that_fits_when_deleted_pods_have_left) {
+  GpuNodes nodes;
+  nodes.node(1);
+  nodes.tenant(gpus(1, 100), {0});
+  nodes.all[0].leaving = std::move(nodes.all[0].tenants);
+  nodes.all[0].tenants.clear();
+  nodes.node(1);
+  nodes.tenant(gpus(1, 40), {0});
+  EXPECT_THAT(nodes.find(gpus(1, 100)), IsEmpty());
+  EXPECT_EQ(nodes.find(gpus(1, 100, 15'500)).size(), 0U) << "it fits later, too";
+  nodes.all[0].leaving.clear();
+  EXPECT_EQ(nodes.find(gpus(1, 100)).size(), 1U);
+}
+
+TEST(Relocations, pods_that_are_kept_move_no_more) {
+  GpuNodes nodes;
+  nodes.node(1);
+  nodes.tenant(gpus(1, 10), {0});
+  Relocations relocations(nodes.all, {{gpus(1, 100), 0, 1}});
+  ASSERT_TRUE(relocations.cheapestOn(0, 0, 4));
+  relocations.keep(0, 0);
+  EXPECT_FALSE(relocations.cheapestOn(0, 0, 4));
 }
 
 TEST(Relocations, no_pod_moves_that_could_stay) {
@@ -179,6 +219,15 @@ TEST(GpuRequest, an_allocation_that_cannot_be_read_is_none) {
   ASSERT_EQ(gpu.size(), 1U);
   EXPECT_EQ(gpu[0].minor, 1);
   EXPECT_EQ(gpu[0].percent, 40);
+  for (const auto& [amount, percent] : {std::pair("-5", 0), {"9223372036854775807", 100}}) {
+    const auto hostile =
+        read(fmt::format(
+                 R"({{"gpu": [{{"minor": 1, "resources": {{"koordinator.sh/gpu-core": {}}}}}]}})",
+                 amount)
+                 .c_str());
+    ASSERT_EQ(hostile.size(), 1U);
+    EXPECT_EQ(hostile[0].percent, percent);
+  }
   for (const char* bad : {"", "[]", "{", R"({"gpu": 1})", R"({"gpu": [1, {"minor": "x"}]})"})
     EXPECT_THAT(read(bad), IsEmpty()) << bad;
 }

@@ -58,6 +58,11 @@ def record(koordctl, seconds, folder):
     return seen
 
 
+def shown(screen):
+    """Without the token of the console."""
+    return re.sub(r"#token=\w+", "", screen)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", required=True, help="folder of koordctl and the other programs")
@@ -65,7 +70,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="screen-") as folder:
         screens = record(os.path.join(options.programs, "koordctl"), options.seconds, folder)
-        found = [(float(use.group(1)), screen.replace(folder, "/var/lib/koordctl").replace("koordctl/data", "koordctl"))
+        found = [(float(use.group(1)), shown(screen.replace(folder, "/var/lib/koordctl").replace("koordctl/data", "koordctl")))
                  for screen in screens if STARTED.search(screen) and (use := LS_USE.search(screen))]
     if not found:
         print("no screen showed CPU suppress: the demo needs root and cgroups", file=sys.stderr)

@@ -101,6 +101,11 @@ constexpr NameHelp kMigrationTable[] = {
      "1234"},
     {"descheduler.koordinator.sh/moves-together-size", "annotation", "PodMigrationJob",
      "koord-descheduler", "integer", "How many jobs have that value.", "4"},
+    {"descheduler.koordinator.sh/moves-for", "annotation", "PodMigrationJob", "koord-descheduler",
+     "namespace/name/uid",
+     "The waiting pod for which the pod moves. If it does not wait before the first eviction, the "
+     "job fails.",
+     "batch/train-0/1234"},
     {"app.kubernetes.io/created-by", "label", "Reservation", "koord-descheduler", "text",
      "koord-descheduler: made for a migration.", "koord-descheduler"},
 };

@@ -123,7 +123,7 @@ class Reader {
     std::string text;
     auto read = eachBlock([&](std::string_view bytes) -> Result<> {
       text += bytes;
-      return text.size() <= kLongestLine ? Result<>() : wrong("has an entry that is too long");
+      return text.size() <= kLongestLine ? Result<>() : wrong("is damaged: an entry is too long");
     });
     if (!read) return fail(std::move(read.error()));
     return text;
@@ -141,10 +141,10 @@ class Reader {
         if (!visited) return visited;
       }
       rest += bytes;
-      return rest.size() <= kLongestLine ? Result<>() : wrong("has an object that is too long");
+      return rest.size() <= kLongestLine ? Result<>() : wrong("is damaged: an object is too long");
     };
     if (auto read = eachBlock(take); !read) return read;
-    return rest.empty() ? Result<>() : wrong("has an object without an end");
+    return rest.empty() ? Result<>() : wrong("is damaged: an object has no end");
   }
 
   Result<> readFile(const std::string& name, archive_entry* entry) {

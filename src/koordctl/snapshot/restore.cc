@@ -53,13 +53,17 @@ class Objects {
     change.version = numberOf(version);
     if (name.empty() || change.version == 0)
       return fail(ErrorCode::Invalid,
-                  fmt::format("{}: an object without a name or a resourceVersion", resource));
+                  fmt::format("the file is damaged: {}: an object without a name or a "
+                              "resourceVersion",
+                              resource));
     // The cluster counts from the version of the snapshot on: versions must not come twice.
     if (change.version > version_)
-      return fail(ErrorCode::Invalid,
-                  fmt::format("{} \"{}\": its resourceVersion {} is later than that of the "
-                              "snapshot, {}",
-                              resource, name, version, version_));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format(
+              "the file is damaged: {} \"{}\": its resourceVersion {} is later than that of the "
+              "snapshot, {}",
+              resource, name, version, version_));
     change.table = resource;
     change.key = apiserver::makeKey(textAt(*object, "metadata", "namespace"), name);
     auto entry = std::make_shared<apiserver::Entry>();

@@ -77,8 +77,9 @@ std::vector<NodeGaps> Defragmentation::gaps(std::vector<std::string>& pods) cons
   }
   for (const auto& [name, task] : tasks_) {
     NodeGaps& gaps = all[positions.at(cluster_.nodeOf(name))];
-    NodeGaps::Tenant tenant{pods.size(), 0, demandOf(*task),
-                            descheduler::allocatedGpus(cluster_.pod(name)->metadata.annotations)};
+    NodeGaps::Tenant tenant{pods.size(), 0, demandOf(*task), {}};
+    tenant.gpus =
+        descheduler::allocatedGpus(cluster_.pod(name)->metadata.annotations, tenant.demand.gpu);
     gaps.release(tenant, -1);
     gaps.tenants.push_back(std::move(tenant));
     pods.push_back(name);

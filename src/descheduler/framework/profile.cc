@@ -109,8 +109,8 @@ void Profile::count(const Pod& pod) {
   shared_.evicted.insert(pod.metadata.uid);
 }
 
-// The pod in its present state; nullptr if it must stay. Plugins see the pods as
-// of the start of the cycle, which may take minutes.
+// The pod in its present state; nullptr if it must stay. Plugins see the pods as of the start of
+// the cycle, which may take minutes.
 PodPtr Profile::presentPod(const PodPtr& pod, const EvictOptions& options) {
   const PodPtr now = shared_.stores.pod(api::keyOf(pod->metadata));
   if (!now || now->metadata.uid != pod->metadata.uid || now->facts.is(PodFacts::Terminating) ||

@@ -111,7 +111,7 @@ std::optional<std::vector<JobPtr>> Arbitrator::together(const JobPtr& job) const
 }
 
 Arbitrator::Answer Arbitrator::judge(const api::PodMigrationJob& job, const PodPtr& pod,
-                                     const Gates::GangPods& together) const {
+                                     const Gates::MovingPods& together) const {
   if (!args_.arbitration) return {};
   // The Reconciler reads the API to check if it is really missing.
   if (!pod) return {};
@@ -150,7 +150,7 @@ Task<void> Arbitrator::decide(JobPtr job, PodPtr pod) {
 }
 
 Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
-  Gates::GangPods uids;
+  Gates::MovingPods uids;
   bool begun = false, over = false;
   for (const JobPtr& job : jobs) {
     uids.emplace(job->spec.podRef.uid, job->spec.podRef.namespace_);

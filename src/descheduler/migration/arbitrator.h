@@ -46,7 +46,7 @@ class Arbitrator {
     const char* limit = "";  // the limit that is reached
   };
   Answer judge(const api::PodMigrationJob& job, const PodPtr& pod,
-               const Gates::GangPods& together) const;
+               const Gates::MovingPods& together) const;
   Task<void> pass(JobPtr job);
   Task<void> refuse(JobPtr job, std::string reason, std::string message);
   Task<void> reportReason(JobPtr job, Answer answer);

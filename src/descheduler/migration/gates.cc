@@ -64,7 +64,7 @@ std::string Gates::permanentDenial(const Pod& pod) const {
   return {};
 }
 
-Gates::Denial Gates::globalLimit(const Pod&, Counting counting, const GangPods& together) const {
+Gates::Denial Gates::globalLimit(const Pod&, Counting counting, const MovingPods& together) const {
   if (args_.maxMigratingGlobally <= 0 || args_.skips("MaxMigratingGlobally")) return {};
   std::int64_t count = 0;
   const auto others = static_cast<std::int64_t>(std::max<std::size_t>(together.size(), 1)) - 1;
@@ -78,7 +78,8 @@ Gates::Denial Gates::globalLimit(const Pod&, Counting counting, const GangPods& 
                       args_.maxMigratingGlobally)};
 }
 
-Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const GangPods& together) const {
+Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting,
+                               const MovingPods& together) const {
   if (args_.maxMigratingPerNode <= 0 || pod.spec.nodeName.empty() ||
       args_.skips("MaxMigratingPerNode"))
     return {};
@@ -105,7 +106,7 @@ Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const GangPods
 }
 
 Gates::Denial Gates::namespaceLimit(const Pod& pod, Counting counting,
-                                    const GangPods& together) const {
+                                    const MovingPods& together) const {
   if (args_.maxMigratingPerNamespace <= 0 || args_.skips("MaxMigratingPerNamespace")) return {};
   std::int64_t count = 0, others = 0;
   for (const auto& [uid, namespace_] : together)
@@ -124,7 +125,7 @@ Gates::Denial Gates::namespaceLimit(const Pod& pod, Counting counting,
 }
 
 Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting,
-                                   const GangPods& together) const {
+                                   const MovingPods& together) const {
   const auto workload = workloads_.of(pod);
   if (workload.state == Workloads::State::None) return {};
   if (workload.state == Workloads::State::Unknown) return {"workload", workload.why};
@@ -153,9 +154,9 @@ Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting,
 }
 
 Gates::Denial Gates::temporaryDenial(const Pod& pod, Counting counting,
-                                     const GangPods& together) const {
+                                     const MovingPods& together) const {
   if (isExempt(pod)) return {};
-  GangPods own = together;
+  MovingPods own = together;
   own.emplace(pod.metadata.uid, pod.metadata.namespace_);
   for (const auto gate : {&Gates::globalLimit, &Gates::nodeLimit, &Gates::namespaceLimit})
     if (Denial denial = (this->*gate)(pod, counting, own); !denial.why.empty()) return denial;

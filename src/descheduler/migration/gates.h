@@ -21,7 +21,7 @@ class Gates {
   // that have passed.
   enum class Counting { Open, Passed };
   // The namespaces of pods that move together, by uid; these do not count against each other.
-  using GangPods = std::map<std::string, std::string, std::less<>>;
+  using MovingPods = std::map<std::string, std::string, std::less<>>;
 
   // Refuses if the pod has an unfinished job.
   std::string otherJob(const api::Pod& pod) const;
@@ -36,15 +36,15 @@ class Gates {
   };
   // Checks limits, which may allow the pod later. A gang moves at once, so the limits must allow
   // all of it, and those of its workload do not apply.
-  Denial temporaryDenial(const Pod& pod, Counting counting, const GangPods& together = {}) const;
+  Denial temporaryDenial(const Pod& pod, Counting counting, const MovingPods& together = {}) const;
 
  private:
   bool counts(const api::PodMigrationJob& job, Counting counting) const;
   bool migrates(const api::Pod& pod, Counting counting) const;
-  Denial globalLimit(const Pod& pod, Counting counting, const GangPods& together) const;
-  Denial nodeLimit(const Pod& pod, Counting counting, const GangPods& together) const;
-  Denial namespaceLimit(const Pod& pod, Counting counting, const GangPods& together) const;
-  Denial workloadLimit(const Pod& pod, Counting counting, const GangPods& together) const;
+  Denial globalLimit(const Pod& pod, Counting counting, const MovingPods& together) const;
+  Denial nodeLimit(const Pod& pod, Counting counting, const MovingPods& together) const;
+  Denial namespaceLimit(const Pod& pod, Counting counting, const MovingPods& together) const;
+  Denial workloadLimit(const Pod& pod, Counting counting, const MovingPods& together) const;
 
   const MigrationControllerArgs& args_;
   Handle& handle_;

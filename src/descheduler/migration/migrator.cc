@@ -71,7 +71,7 @@ bool Migrator::fitsElsewhere(const Pod& pod) const {
 }
 
 // Checks limits and failed migrations.
-std::string Migrator::temporaryDenial(const Pod& pod, const Gates::GangPods& together) {
+std::string Migrator::temporaryDenial(const Pod& pod, const Gates::MovingPods& together) {
   const auto denied = [&](const char* limit, std::string why) {
     metrics_.denied(limit);
     return why;
@@ -107,7 +107,7 @@ std::string Migrator::rateDenial(const std::vector<PodPtr>& pods) {
 
 // Why the pods may not move; "" if they may.
 Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
-  Gates::GangPods together;
+  Gates::MovingPods together;
   for (const PodPtr& each : pods) together.emplace(each->metadata.uid, each->metadata.namespace_);
   for (const PodPtr& each : pods) {
     auto preparing = workloads_.prepare(each);
@@ -258,6 +258,32 @@ Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) 
                         plan->pods.front()->metadata.name, worse);
 }
 
+// Where the scheduler would place the last of these pods; nullopt: it does not say.
+Task<std::optional<LandingPlace>> Migrator::placeOfLast(std::vector<LandingMove> moves) {
+  auto asking = landing_.ask(std::move(moves));
+  const auto places = co_await asking;
+  co_return places ? std::optional(places->back()) : std::nullopt;
+}
+
+// Returns "" if the pod waits for a node, and none accepts it without the moves of the plan, else
+// the reason.
+Task<std::string> Migrator::helpRefusal(const LandingMove* waiting) {
+  const std::string name = api::keyOf(waiting->pod->metadata).toString();
+  if ((!waiting->stays && !textAt(*waiting->whole, "spec", "nodeName").empty()) ||
+      !textAt(*waiting->whole, "metadata", "deletionTimestamp").empty())
+    co_return fmt::format("pod {} does not wait for a node", name);
+  const Plan none;
+  auto describing = movesWith(&none);
+  Result<std::vector<LandingMove>> moves = co_await describing;
+  if (!moves) co_return moves.error().message;
+  moves->push_back(*waiting);
+  auto asking = placeOfLast(*std::move(moves));
+  const auto place = co_await asking;
+  co_return place && !place->node.empty()
+      ? fmt::format("pod {} would get node {} without the moves", name, place->node)
+      : std::string();
+}
+
 // Returns "" if a node accepts the pod once the pods of the plan have left, and none before, else
 // the reason.
 Task<std::string> Migrator::beneficiaryRefusal(const Plan* plan, PodPtr waiting) {
@@ -266,19 +292,10 @@ Task<std::string> Migrator::beneficiaryRefusal(const Plan* plan, PodPtr waiting)
   auto last = co_await describingLast;
   if (!last) co_return last.error().message;
   last->stays = !waiting->spec.nodeName.empty();
-  if ((!last->stays && !textAt(*last->whole, "spec", "nodeName").empty()) ||
-      !textAt(*last->whole, "metadata", "deletionTimestamp").empty())
-    co_return fmt::format("pod {} does not wait for a node", name);
-  const Plan none;
-  auto describingNone = movesWith(&none);
-  Result<std::vector<LandingMove>> without = co_await describingNone;
-  if (!without) co_return without.error().message;
-  without->push_back(*last);
-  auto askingWithout = landing_.ask(*std::move(without));
-  const auto placesWithout = co_await askingWithout;
-  if (placesWithout && !placesWithout->back().node.empty())
-    co_return fmt::format("pod {} would get node {} without the moves", name,
-                          placesWithout->back().node);
+  const LandingMove* const asked = &*last;
+  auto checking = helpRefusal(asked);
+  std::string why = co_await checking;
+  if (!why.empty()) co_return why;
   auto describing = movesWith(plan);
   Result<std::vector<LandingMove>> moves = co_await describing;
   if (!moves) co_return moves.error().message;
@@ -288,14 +305,13 @@ Task<std::string> Migrator::beneficiaryRefusal(const Plan* plan, PodPtr waiting)
   }
   last->group = "this";
   moves->push_back(*std::move(last));
-  auto asking = landing_.ask(*std::move(moves));
-  const auto places = co_await asking;
-  if (!places)
+  auto asking = placeOfLast(*std::move(moves));
+  const auto place = co_await asking;
+  if (!place)
     co_return fmt::format("koord-scheduler does not foretell whether pod {} would get a node",
                           name);
-  const LandingPlace& place = places->back();
-  co_return place.node.empty()
-      ? fmt::format("pod {} would get no node after the moves: {}", name, place.why)
+  co_return place->node.empty()
+      ? fmt::format("pod {} would get no node after the moves: {}", name, place->why)
       : std::string();
 }
 

@@ -53,7 +53,7 @@ class Migrator {
 
   std::vector<PodPtr> movingTogether(const PodPtr& pod, const EvictOptions& options) const;
   Task<std::string> refusal(PodPtr pod, std::vector<PodPtr> pods);
-  std::string temporaryDenial(const Pod& pod, const Gates::GangPods& together);
+  std::string temporaryDenial(const Pod& pod, const Gates::MovingPods& together);
   std::string rateDenial(const std::vector<PodPtr>& pods);
   std::map<std::string, std::int64_t> arriving() const;
   std::string avoidNodes(Plan& plan) const;
@@ -62,6 +62,8 @@ class Migrator {
   std::string takePlaces(std::span<const LandingPlace> places, const std::string& worse,
                          Plan& plan);
   Task<std::string> findPlaces(Plan* plan, const EvictOptions* options);
+  Task<std::optional<LandingPlace>> placeOfLast(std::vector<LandingMove> moves);
+  Task<std::string> helpRefusal(const LandingMove* waiting);
   Task<std::string> beneficiaryRefusal(const Plan* plan, PodPtr waiting);
   // Why a pod fits no other node, by the descheduler's own check; "" if all fit.
   std::string noTargetReason(const Plan& plan) const;

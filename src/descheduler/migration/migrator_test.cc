@@ -149,15 +149,20 @@ TEST(Migrator, leaves_a_pod_alone_that_came_to_where_one_was_evicted_directly) {
   EXPECT_NE(w.job(w.evict("again")).metadata.uid, "");
 }
 
-TEST(Migrator, pods_move_together_for_a_waiting_pod_if_it_gets_a_node) {
-  MigrationWorld w;
-  w.args.objectLimiters.clear();
+// web-0 and db-0 are to move together for the pod "waits".
+void startWithWaitingPod(MigrationWorld& w) {
   w.workload("web", 4);
   w.workload("db", 4);
   w.pod("", "waits", "");
   w.start();
   w.together = {"db-0"};
   w.beneficiary = "waits";
+}
+
+TEST(Migrator, pods_move_together_for_a_waiting_pod_if_it_gets_a_node) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  startWithWaitingPod(w);
   w.process->landing->refused["waits"] = "0/3 nodes are available: 3 Insufficient GPU.";
   EXPECT_EQ(w.evict("web-0"),
             "pod default/waits would get no node after the moves: 0/3 nodes are available: 3 "
@@ -264,12 +269,7 @@ TEST(Migrator, jobs_end_without_eviction_if_the_pod_that_they_help_no_longer_wai
   MigrationWorld w;
   w.args.objectLimiters.clear();
   w.reservationsGoTo = "";
-  w.workload("web", 4);
-  w.workload("db", 4);
-  w.pod("", "waits", "");
-  w.start();
-  w.together = {"db-0"};
-  w.beneficiary = "waits";
+  startWithWaitingPod(w);
   w.process->landing->needsMoves.insert("waits");
   ASSERT_NE(w.job(w.evict("web-0")).metadata.uid, "");
   w.run(3s);

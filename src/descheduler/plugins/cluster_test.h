@@ -32,6 +32,7 @@ struct PodSpecText {
   std::string status = "";
   std::string owner = "set";  // "" = none
   std::string image = "web:1";
+  std::string metadata = "";  // further members, with a comma at the end
 };
 
 // An evict plugin that evicts no pods and records which nodes would not be better for the pod.
@@ -68,6 +69,7 @@ class Mover final : public Plugin, public EvictPlugin {
     std::vector<std::string> refused;  // why
     std::string protectedMeanwhile;    // a pod
     std::set<std::string> stay;        // names of pods that it refuses
+    std::string moving;                // a plugin whose moves have not ended
   };
   Mover(World& world, Handle& handle) : world_(world), handle_(handle) {}
   static PluginKind kind(World& world) {
@@ -80,6 +82,7 @@ class Mover final : public Plugin, public EvictPlugin {
             .evict = true};
   }
   std::string_view name() const override { return "Mover"; }
+  bool movesPodsOf(std::string_view plugin) const override { return world_.moving == plugin; }
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override {
     std::string why = options.rejectTarget ? options.rejectTarget(*pod, world_.landing) : "";
     if (world_.stay.contains(pod->metadata.name)) why = pod->metadata.name;
@@ -161,10 +164,10 @@ class Cluster {
     cluster_.put(
         api::Pod::kType,
         fmt::format(R"({{"apiVersion": "v1", "kind": "Pod", "metadata": {{"namespace": "default",
-          {} "name": "{}", "labels": {{{}}}, "annotations": {{{}}}}}, "spec": {{"nodeName": "{}", {}
+          {}{} "name": "{}", "labels": {{{}}}, "annotations": {{{}}}}}, "spec": {{"nodeName": "{}", {}
           "containers": [{{"name": "main", "image": "{}", "resources": {{"requests": {{{}}}}}}}]}},
           "status": {{{}}}}})",
-                    owner, name, text.labels, text.annotations, text.node,
+                    owner, text.metadata, name, text.labels, text.annotations, text.node,
                     text.spec.empty() ? "" : text.spec + ",", text.image, text.requests,
                     text.status.empty() ? R"("phase": "Running")" : text.status));
   }

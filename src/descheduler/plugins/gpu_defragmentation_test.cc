@@ -181,6 +181,32 @@ TEST(GPUDefragmentationTest, a_pod_for_which_the_scheduler_preempts_others_is_no
   EXPECT_THAT(cluster.helped(), IsEmpty());
 }
 
+TEST(GPUDefragmentationTest, a_round_waits_for_its_own_moves_only) {
+  GpuCluster cluster;
+  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("one", "a", 0, 30);
+  cluster.gpuPod("two", "b", 0, 40);
+  cluster.waitingPod("whole", 100);
+  cluster.mover.moving = "GPUDefragmentation";
+  EXPECT_THAT(cluster.helped(), IsEmpty());
+  cluster.mover.moving = "LowNodeLoad";
+  EXPECT_THAT(cluster.helped(), ElementsAre("one for whole"));
+}
+
+TEST(GPUDefragmentationTest,
+     nothing_moves_for_a_pod_that_gets_the_gpu_of_one_that_is_being_deleted) {
+  GpuCluster cluster;
+  for (const char* node : {"a", "b", "c"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("one", "a", 0, 30);
+  cluster.gpuPod("two", "b", 0, 40);
+  cluster.waitingPod("whole", 100);
+  cluster.gpuPod("leaves", "c", 0, 100, {.metadata = R"("finalizers": ["example.com/hold"],)"});
+  cluster.api().remove(api::Pod::kType, "leaves", "default");
+  EXPECT_THAT(cluster.helped(), IsEmpty());
+  cluster.loop().advance(10min);
+  EXPECT_THAT(cluster.helped(), ElementsAre("one for whole")) << "the other pod is stuck";
+}
+
 TEST(GPUDefragmentationTest, what_was_refused_is_tried_after_everything_else) {
   GpuCluster cluster;
   const std::vector<std::string> names{"a", "b", "c", "d", "e", "f"};

@@ -1,6 +1,7 @@
 #include "descheduler/rules/gpus.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/json.h"
 #include "descheduler/rules/requests.h"
@@ -54,13 +55,15 @@ GpuRequest gpuRequestOf(const Pod& pod) {
   return {count, quotient(percent, count), quotient(bytes, count)};
 }
 
-std::vector<GpuShare> allocatedGpus(const api::StringMap& annotations) {
+std::vector<GpuShare> allocatedGpus(const api::StringMap& annotations, const GpuRequest& request) {
   std::vector<GpuShare> shares;
+  if (request.count <= 0) return shares;
   const std::string* text = api::findIn(annotations, model::kAnnotationDeviceAllocated);
   const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
   const json::value* gpus = document ? find(*document, "gpu") : nullptr;
   if (!gpus || !gpus->is_array()) return shares;
   for (const json::value& gpu : gpus->get_array()) {
+    if (std::ssize(shares) == request.count) break;
     const json::value* minor = find(gpu, "minor");
     const json::value* resources = find(gpu, "resources");
     if (!minor || !minor->is_int64() || !resources) continue;

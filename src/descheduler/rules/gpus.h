@@ -26,7 +26,8 @@ struct GpuShare {
   std::int64_t minor = 0;
   std::int64_t percent = 0;  // 0 to 100
 };
-// Empty if the pod has no GPUs, or its annotation cannot be read.
-std::vector<GpuShare> allocatedGpus(const api::StringMap& annotations);
+// Empty if the pod requests no GPUs, or its annotation cannot be read. Users can write the
+// annotation: no more GPUs count than the pod requests.
+std::vector<GpuShare> allocatedGpus(const api::StringMap& annotations, const GpuRequest& request);
 
 }  // namespace koord::descheduler

@@ -48,9 +48,7 @@ CustomPriority::Args CustomPriority::Args::read(Fields& args) {
   Args out;
   out.paused = args.boolean("paused", false);
   out.dryRun = args.boolean("dryRun", false);
-  out.namespaces = Namespaces::read(args, "evictableNamespaces");
-  out.nodes = readArgsSelector(args, "nodeSelector");
-  out.pods = PodSelectors::read(args);
+  out.scope = EvictionScope::read(args);
   out.nodeFit = args.boolean("nodeFit", true);
   const std::string mode = args.text("mode", "BestEffort");
   if (!mode.empty() && mode != "BestEffort" && mode != "DrainNode")
@@ -62,34 +60,21 @@ CustomPriority::Args CustomPriority::Args::read(Fields& args) {
   if (out.autoCordon && !out.drain)
     args.error("autoCordon", "has no effect without mode DrainNode");
   out.levels = readLevels(args);
-  for (const std::string_view field :
-       {"paused", "dryRun", "evictableNamespaces", "nodeSelector", "podSelectors", "nodeFit",
-        "mode", "autoCordon", "evictionOrder"})
-    if (const json::value* given = args.raw(field)) out.effective.emplace(field, *given);
+  out.effective = givenOf(args, {"paused", "dryRun", "evictableNamespaces", "nodeSelector",
+                                 "podSelectors", "nodeFit", "mode", "autoCordon", "evictionOrder"});
   out.effective.emplace("nodeFit", out.nodeFit);
   out.effective.emplace("mode", out.drain ? "DrainNode" : "BestEffort");
   return out;
 }
 
 PluginKind CustomPriority::kind() {
-  PluginKind kind;
-  kind.balance = true;
-  kind.native = true;
-  kind.prepare = [](Fields& fields) {
-    Args args = Args::read(fields);
-    json::object effective = args.effective;
-    return PreparedPlugin{std::move(effective), [args](Handle& handle) {
-                            return std::make_shared<CustomPriority>(handle, args);
-                          }};
-  };
-  return kind;
+  return nativeKindOf<CustomPriority>();
 }
 
 std::vector<PodPtr> CustomPriority::movable(const NodeView& source) {
   std::vector<PodPtr> pods;
   for (const auto& entry : source.pods->entries)
-    if (!entry.facts.is(PodFacts::Terminal) && args_.pods.matches(entry) &&
-        args_.namespaces.allows(entry.pod->metadata.namespace_) &&
+    if (!entry.facts.is(PodFacts::Terminal) && args_.scope.hasPod(entry) &&
         handle_.evictor().filter(*entry.pod))
       pods.push_back(entry.pod);
   std::ranges::stable_sort(pods, {}, [](const PodPtr& pod) {
@@ -199,8 +184,8 @@ Task<Result<>> CustomPriority::balance(const Nodes& nodes) {
   if (args_.paused) co_return Result<>{};
   std::vector<std::vector<Target>> levels(args_.levels.size());
   for (const NodeView& node : nodes) {
+    if (!args_.scope.hasNode(node)) continue;
     const api::StringMap& labels = node.node->metadata.labels;
-    if (args_.nodes && !args_.nodes->matches(labels)) continue;
     const auto level = std::ranges::find_if(
         args_.levels, [&](const Level& one) { return one.nodes.matches(labels); });
     if (level != args_.levels.end())

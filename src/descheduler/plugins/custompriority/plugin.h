@@ -12,10 +12,9 @@
 #include <string>
 
 #include "api/selector.h"
-#include "descheduler/framework/registry.h"
-#include "descheduler/rules/namespaces.h"
+#include "descheduler/framework/plugin_kind.h"
+#include "descheduler/rules/arguments.h"
 #include "descheduler/rules/node_fit.h"
-#include "descheduler/rules/pod_selectors.h"
 
 namespace koord::descheduler {
 
@@ -31,9 +30,7 @@ class CustomPriority final : public Plugin, public BalancePlugin {
   struct Args {
     bool paused = false;
     bool dryRun = false;
-    Namespaces namespaces;
-    std::optional<api::Selector> nodes;
-    PodSelectors pods;
+    EvictionScope scope;
     bool nodeFit = true;
     bool drain = false;  // mode DrainNode
     bool autoCordon = false;

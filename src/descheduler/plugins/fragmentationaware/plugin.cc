@@ -15,9 +15,7 @@ FragmentationAware::Args FragmentationAware::Args::read(Fields& args) {
   Args out;
   out.paused = args.boolean("paused", false);
   out.dryRun = args.boolean("dryRun", false);
-  out.namespaces = Namespaces::read(args, "evictableNamespaces");
-  out.nodes = readArgsSelector(args, "nodeSelector");
-  out.pods = PodSelectors::read(args);
+  out.scope = EvictionScope::read(args);
   out.nodeFit = args.boolean("nodeFit", true);
   if (args.has("resources")) out.resources = args.texts("resources");
   args.raw("resources");
@@ -28,9 +26,8 @@ FragmentationAware::Args FragmentationAware::Args::read(Fields& args) {
   if (!(out.imbalance >= 0)) args.error("imbalanceThreshold", "must not be negative");
   out.improvement = args.number("minImprovementThreshold", out.improvement);
   if (!(out.improvement >= 0)) args.error("minImprovementThreshold", "must not be negative");
-  for (const std::string_view field :
-       {"paused", "dryRun", "evictableNamespaces", "nodeSelector", "podSelectors"})
-    if (const json::value* given = args.raw(field)) out.effective.emplace(field, *given);
+  out.effective =
+      givenOf(args, {"paused", "dryRun", "evictableNamespaces", "nodeSelector", "podSelectors"});
   out.effective.emplace("nodeFit", out.nodeFit);
   out.effective.emplace("resources", json::array(out.resources.begin(), out.resources.end()));
   out.effective.emplace("imbalanceThreshold", out.imbalance);
@@ -39,17 +36,7 @@ FragmentationAware::Args FragmentationAware::Args::read(Fields& args) {
 }
 
 PluginKind FragmentationAware::kind() {
-  PluginKind kind;
-  kind.balance = true;
-  kind.native = true;
-  kind.prepare = [](Fields& fields) {
-    Args args = Args::read(fields);
-    json::object effective = args.effective;
-    return PreparedPlugin{std::move(effective), [args](Handle& handle) {
-                            return std::make_shared<FragmentationAware>(handle, args);
-                          }};
-  };
-  return kind;
+  return nativeKindOf<FragmentationAware>();
 }
 
 double FragmentationAware::imbalanceOf(const NodeView& node, const Pod* without) const {
@@ -83,8 +70,7 @@ Task<Result<>> FragmentationAware::balance(const Nodes& nodes) {
   if (args_.paused) co_return Result<>{};
   std::vector<const NodeView*> candidates;
   for (const NodeView& node : nodes)
-    if (!args_.nodes || args_.nodes->matches(node.node->metadata.labels))
-      candidates.push_back(&node);
+    if (args_.scope.hasNode(node)) candidates.push_back(&node);
   for (const NodeView* node : candidates) {
     const double before = imbalanceOf(*node);
     if (before <= args_.imbalance) continue;
@@ -94,9 +80,7 @@ Task<Result<>> FragmentationAware::balance(const Nodes& nodes) {
       if (entry.facts.is(PodFacts::Terminal)) continue;
       // The cheapest check first: few pods improve the balance.
       const double own = before - imbalanceOf(*node, entry.pod.get());
-      if (own <= gain || !args_.pods.matches(entry.pod->metadata.labels) ||
-          !args_.namespaces.allows(entry.pod->metadata.namespace_) ||
-          !handle_.evictor().filter(*entry.pod) ||
+      if (own <= gain || !args_.scope.hasPod(entry) || !handle_.evictor().filter(*entry.pod) ||
           (args_.nodeFit && !fitsElsewhere(*entry.pod, candidates)))
         continue;
       best = entry.pod;

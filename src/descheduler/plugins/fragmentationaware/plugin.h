@@ -9,10 +9,8 @@
 // On a node above imbalanceThreshold the pod with the largest gain is evicted, if the gain is more
 // than minImprovementThreshold: one pod per node and cycle.
 
-#include "api/selector.h"
-#include "descheduler/framework/registry.h"
-#include "descheduler/rules/namespaces.h"
-#include "descheduler/rules/pod_selectors.h"
+#include "descheduler/framework/plugin_kind.h"
+#include "descheduler/rules/arguments.h"
 
 namespace koord::descheduler {
 
@@ -24,9 +22,7 @@ class FragmentationAware final : public Plugin, public BalancePlugin {
   struct Args {
     bool paused = false;
     bool dryRun = false;
-    Namespaces namespaces;
-    std::optional<api::Selector> nodes;
-    PodSelectors pods;
+    EvictionScope scope;
     bool nodeFit = true;
     std::vector<std::string> resources{"cpu", "memory"};
     double imbalance = 0.15;

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <set>
 
-#include "api/codec.h"
 #include "base/task.h"
 #include "base/time.h"
+#include "descheduler/rules/node_fit.h"
 #include "descheduler/rules/requests.h"
 #include "model/well_known.h"
 
@@ -23,28 +22,8 @@ constexpr std::size_t kMostSearches = 256;  // for one kind each, in a round
 constexpr std::size_t kMostTries = 16;      // of relocations for one kind, in a round
 constexpr std::size_t kMostLooks = 256;     // at relocations with protected pods, likewise
 constexpr int kMostRefusals = 4;            // by the evictor, likewise
-constexpr std::size_t kMostRemembered = 4096;
 // A pod that has not left so long after the end of its grace period is stuck.
 constexpr Duration kStuck = std::chrono::minutes(5);
-
-PodDemand demandOf(const Pod& pod) {
-  return {pod.facts.milliCpu, pod.facts.memory, gpuRequestOf(pod)};
-}
-
-// What limits the choice of nodes, as text.
-std::string constraintsOf(const Pod& pod) {
-  api::PodSpec only;
-  only.nodeSelector = pod.spec.nodeSelector;
-  only.affinity = pod.spec.affinity;
-  only.tolerations = pod.spec.tolerations;
-  return toJson(api::encode(only));
-}
-
-std::string keyOfDemand(const Pod& pod) {
-  const PodDemand demand = demandOf(pod);
-  return fmt::format("{} {} {} {} {} {}", demand.milliCpu, demand.memory, demand.gpu.count,
-                     demand.gpu.percent, demand.gpu.bytes, constraintsOf(pod));
-}
 
 bool admits(const Pod& pod, const NodeDemand& demand, const api::Node& node) {
   return !node.spec.unschedulable && demand.matches(node) && toleratesTaints(pod, node);
@@ -56,17 +35,14 @@ GPUDefragmentation::Args GPUDefragmentation::Args::read(Fields& args) {
   Args out;
   out.paused = args.boolean("paused", false);
   out.dryRun = args.boolean("dryRun", false);
-  out.namespaces = Namespaces::read(args, "evictableNamespaces");
-  out.nodes = readArgsSelector(args, "nodeSelector");
-  out.pods = PodSelectors::read(args);
+  out.scope = EvictionScope::read(args);
   out.maxMoves = args.integer("maxMoves", out.maxMoves, 1, kMostMoves);
   out.maxMovesPerPod = args.integer("maxMovesPerPod", out.maxMovesPerPod, 1, kMostMoves);
   out.minPending = args.duration("minPending", out.minPending);
   if (out.minPending < Duration::zero()) args.error("minPending", "must not be negative");
   out.typicalPods = args.integer("typicalPods", out.typicalPods, 0, kMostKinds);
-  for (const std::string_view field :
-       {"paused", "dryRun", "evictableNamespaces", "nodeSelector", "podSelectors"})
-    if (const json::value* given = args.raw(field)) out.effective.emplace(field, *given);
+  out.effective =
+      givenOf(args, {"paused", "dryRun", "evictableNamespaces", "nodeSelector", "podSelectors"});
   out.effective.emplace("maxMoves", out.maxMoves);
   out.effective.emplace("maxMovesPerPod", out.maxMovesPerPod);
   out.effective.emplace("minPending", formatDuration(out.minPending));
@@ -75,49 +51,16 @@ GPUDefragmentation::Args GPUDefragmentation::Args::read(Fields& args) {
 }
 
 PluginKind GPUDefragmentation::kind() {
-  PluginKind kind;
-  kind.balance = true;
-  kind.prepare = [](Fields& fields) {
-    Args args = Args::read(fields);
-    json::object effective = args.effective;
-    return PreparedPlugin{std::move(effective), [args](Handle& handle) {
-                            return std::make_shared<GPUDefragmentation>(handle, args);
-                          }};
-  };
-  return kind;
+  return kindOf<GPUDefragmentation>();
 }
 
 // --- What is there.
-
-void GPUDefragmentation::Kinds::add(std::string key, const PodPtr& pod) {
-  const auto [known, added] = byKey.try_emplace(key, list.size());
-  if (added) {
-    list.push_back(
-        {std::move(key), {pod}, {demandOf(*pod), pod->facts.priority, 1}, NodeDemand(*pod)});
-    return;
-  }
-  Kind& kind = list[known->second];
-  kind.pods.push_back(pod);
-  ++kind.waiting.count;
-  kind.waiting.priority = std::min(kind.waiting.priority, pod->facts.priority);
-}
-
-void GPUDefragmentation::Refusals::add(const std::string& key, SteadyTime now) {
-  if (at_.size() >= kMostRemembered) at_.clear();
-  at_[key] = now;
-}
-
-SteadyTime GPUDefragmentation::Refusals::last(const std::string& key) const {
-  const auto known = at_.find(key);
-  return known == at_.end() ? SteadyTime::min() : known->second;
-}
 
 // Without the filters, which may read workloads: they run for pods of chosen relocations only.
 bool GPUDefragmentation::mayMove(const NodePods::Entry& entry) const {
   constexpr std::uint32_t kStays = PodFacts::Terminating | PodFacts::Gang | PodFacts::DaemonSet |
                                    PodFacts::Mirror | PodFacts::Static;
-  return (entry.facts.flags & kStays) == 0 && args_.pods.matches(entry) &&
-         args_.namespaces.allows(entry.pod->metadata.namespace_);
+  return (entry.facts.flags & kStays) == 0 && args_.scope.hasPod(entry);
 }
 
 // GPUs have no order here: those with allocations come first, by minor.
@@ -136,10 +79,8 @@ NodeGaps GPUDefragmentation::gapsOf(const NodeView& node, std::vector<PodPtr>& t
   for (const auto& entry : node.pods->entries) {
     if (entry.facts.is(PodFacts::Terminal)) continue;
     NodeGaps::Tenant tenant{tenants.size(), entry.facts.priority, demandOf(*entry.pod), {}};
-    // Users can write the annotation: it counts only beside a request.
-    std::vector<GpuShare>& gpus = tenant.gpus;
-    if (tenant.demand.gpu.count > 0) gpus = allocatedGpus(entry.pod->metadata.annotations);
-    for (GpuShare& gpu : gpus) {
+    tenant.gpus = allocatedGpus(entry.pod->metadata.annotations, tenant.demand.gpu);
+    for (GpuShare& gpu : tenant.gpus) {
       gpu.minor = places.emplace(gpu.minor, std::ssize(places)).first->second;
       if (gpu.minor >= std::ssize(gaps.free)) gaps.free.push_back(0);  // an unhealthy GPU
       gaps.free[static_cast<std::size_t>(gpu.minor)] -= gpu.percent;
@@ -169,46 +110,15 @@ bool GPUDefragmentation::hasWaited(const Pod& pod) const {
   return since && handle_.executor().wallNow() - *since >= args_.minPending;
 }
 
-std::vector<GPUDefragmentation::Kind> GPUDefragmentation::waitingKinds() const {
+std::vector<PodKind> GPUDefragmentation::kindsToHelp(const Round& round) const {
   std::vector<PodPtr> pods;
   for (const PodPtr& pod : handle_.stores().pods().objects())
     if (gpuRequestOf(*pod).count > 0 && hasWaited(*pod)) pods.push_back(pod);
-  std::ranges::sort(pods, {}, [](const PodPtr& pod) {
-    return std::tuple(-static_cast<std::int64_t>(pod->facts.priority), pod->facts.createdAt,
-                      api::keyOf(pod->metadata));
-  });
-  // One workload's pods are of one kind, since the scheduler decides by more than the model knows.
-  Kinds kinds;
-  for (const PodPtr& pod : pods) {
-    const std::string copies =
-        pod->facts.signature != 0 ? std::to_string(pod->facts.signature) : pod->metadata.uid;
-    kinds.add(fmt::format("{} {} {}", pod->facts.priority, copies, keyOfDemand(*pod)), pod);
-  }
-  std::ranges::stable_sort(kinds.list, {},
-                           [&](const Kind& kind) { return refusals_.last(kind.key); });
-  return std::move(kinds.list);
-}
-
-// The most frequent ones that run, each with one of its pods.
-std::vector<GPUDefragmentation::Kind> GPUDefragmentation::typicalKinds(const Round& round) const {
-  Kinds all;
-  std::vector<Kind>& kinds = all.list;
-  if (args_.typicalPods == 0) return {};
-  for (const NodeView* node : round.nodes)
-    for (const auto& entry : node->pods->entries)
-      if (!entry.facts.is(PodFacts::Terminal) && !entry.facts.is(PodFacts::Gang) &&
-          gpuRequestOf(*entry.pod).count > 0)
-        all.add(keyOfDemand(*entry.pod), entry.pod);
-  std::ranges::stable_sort(kinds, std::ranges::greater{},
-                           [](const Kind& kind) { return kind.waiting.count; });
-  const auto most = static_cast<std::size_t>(args_.typicalPods);
-  if (kinds.size() > most)
-    kinds.erase(kinds.begin() + static_cast<std::ptrdiff_t>(most), kinds.end());
-  for (Kind& kind : kinds) {
-    kind.waiting.count = 1;
-    kind.waiting.typical = true;
-  }
-  return std::move(kinds);
+  if (pods.empty()) return typicalKinds(round.nodes, static_cast<std::size_t>(args_.typicalPods));
+  std::vector<PodKind> kinds = waitingKinds(std::move(pods));
+  std::ranges::stable_sort(kinds, {},
+                           [&](const PodKind& kind) { return refusals_.last(kind.key); });
+  return kinds;
 }
 
 // --- A round.
@@ -262,7 +172,7 @@ bool GPUDefragmentation::keepProtected(const Round& round, const Relocation& rel
 std::vector<Relocation> GPUDefragmentation::candidates(const Round& round, std::size_t kind,
                                                        Relocations& all) {
   const auto most = static_cast<std::size_t>(std::min(args_.maxMoves, args_.maxMovesPerPod));
-  const Kind& one = round.kinds[kind];
+  const PodKind& one = round.kinds[kind];
   auto found = all.findFor(kind, most, [&](std::size_t, std::size_t node) {
     return admits(*one.pods.front(), one.where, *round.nodes[node]->node);
   });
@@ -296,48 +206,61 @@ Task<void> GPUDefragmentation::search(const Round* round, Relocations* all,
   order(*round, *all, *found);
 }
 
+bool GPUDefragmentation::mayTry(const Relocation& relocation, const Progress& progress) const {
+  return progress.left[relocation.waiting] > 0 &&
+         progress.refusals[relocation.waiting] < kMostRefusals &&
+         !progress.changed.contains(relocation.node) &&
+         progress.moves + std::ssize(relocation.pods) <= args_.maxMoves;
+}
+
+// Returns true if the pods move.
+Task<bool> GPUDefragmentation::tryOne(const Round* round, const Relocation* relocation,
+                                      Relocations* all, Progress* progress) {
+  std::map<std::size_t, NodeDemand> demands;
+  for (const std::size_t pod : relocation->pods) demands.emplace(pod, *round->tenants[pod]);
+  const auto places = all->placesOf(*relocation, [&](std::size_t pod, std::size_t node) {
+    return admits(*round->tenants[pod], demands.at(pod), *round->nodes[node]->node);
+  });
+  if (!places) co_return false;
+  const PodKind& kind = round->kinds[relocation->waiting];
+  std::int64_t& left = progress->left[relocation->waiting];
+  auto moving =
+      move(round, relocation, kind.pods[static_cast<std::size_t>(kind.waiting.count - left)]);
+  const bool moved = co_await moving;
+  if (!moved) {
+    ++progress->refusals[relocation->waiting];
+    co_return false;
+  }
+  all->apply(*relocation, *places);
+  progress->changed.insert(relocation->node);
+  progress->changed.insert(places->begin(), places->end());
+  progress->moves += std::ssize(relocation->pods);
+  --left;
+  co_return true;
+}
+
 Task<void> GPUDefragmentation::relocate(Round* round) {
+  Progress progress;
   std::vector<WaitingPods> waiting;
-  for (const Kind& kind : round->kinds) waiting.push_back(kind.waiting);
-  Relocations relocations(std::move(round->gaps), waiting);
+  for (const PodKind& kind : round->kinds) {
+    waiting.push_back(kind.waiting);
+    progress.left.push_back(kind.waiting.count);
+    progress.refusals.push_back(0);
+  }
+  Relocations relocations(std::move(round->gaps), std::move(waiting));
   std::vector<Relocation> found;
   auto searching = search(round, &relocations, &found);
   co_await searching;
-  std::vector<NodeDemand> demands;  // of tenants
-  for (const PodPtr& tenant : round->tenants) demands.emplace_back(*tenant);
-  std::int64_t moves = 0;
-  std::set<std::size_t> changed;                 // nodes
-  std::vector<int> refusals(waiting.size(), 0);  // by kind
   for (const Relocation& relocation : found) {
-    const std::size_t at = relocation.waiting;
-    const Kind& kind = round->kinds[at];
-    std::int64_t& left = waiting[at].count;
-    if (left == 0 || refusals[at] == kMostRefusals || changed.contains(relocation.node) ||
-        moves + std::ssize(relocation.pods) > args_.maxMoves)
-      continue;
-    const auto places = relocations.placesOf(relocation, [&](std::size_t pod, std::size_t node) {
-      return admits(*round->tenants[pod], demands[pod], *round->nodes[node]->node);
-    });
-    bool moved = false;
-    if (places) {
-      const PodPtr next = kind.pods[static_cast<std::size_t>(kind.waiting.count - left)];
-      auto moving = move(round, &relocation, next);
-      moved = co_await moving;
-      if (!moved) ++refusals[at];
-    }
-    if (!moved) {
-      const SteadyTime now = handle_.executor().steadyNow();
-      refusals_.add(keyOf(*round, relocation), now);
-      refusals_.add(kind.key, now);
-      auto pause = sleepFor(handle_.executor(), Duration::zero());
-      co_await pause;
-      continue;
-    }
-    relocations.apply(relocation, *places);
-    changed.insert(relocation.node);
-    changed.insert(places->begin(), places->end());
-    moves += std::ssize(relocation.pods);
-    --left;
+    if (!mayTry(relocation, progress)) continue;
+    auto trying = tryOne(round, &relocation, &relocations, &progress);
+    const bool moved = co_await trying;
+    if (moved) continue;
+    const SteadyTime now = handle_.executor().steadyNow();
+    refusals_.add(keyOf(*round, relocation), now);
+    refusals_.add(round->kinds[relocation.waiting].key, now);
+    auto pause = sleepFor(handle_.executor(), Duration::zero());
+    co_await pause;
   }
 }
 
@@ -345,11 +268,9 @@ Task<Result<>> GPUDefragmentation::balance(const Nodes& nodes) {
   if (args_.paused || handle_.evictor().movesPodsOf(kName)) co_return Result<>{};
   Round round;
   for (const NodeView& node : nodes) {
-    if (args_.nodes && !args_.nodes->matches(node.node->metadata.labels)) continue;
-    round.nodes.push_back(&node);
+    if (args_.scope.hasNode(node)) round.nodes.push_back(&node);
   }
-  round.kinds = waitingKinds();
-  if (round.kinds.empty()) round.kinds = typicalKinds(round);
+  round.kinds = kindsToHelp(round);
   if (round.kinds.empty()) co_return Result<>{};
   for (const NodeView* node : round.nodes) round.gaps.push_back(gapsOf(*node, round.tenants));
   auto relocating = relocate(&round);

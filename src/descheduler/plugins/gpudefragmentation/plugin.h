@@ -17,12 +17,11 @@
 
 #include <unordered_map>
 
-#include "api/selector.h"
-#include "descheduler/framework/registry.h"
+#include "descheduler/framework/plugin_kind.h"
+#include "descheduler/plugins/gpudefragmentation/pod_kinds.h"
+#include "descheduler/plugins/gpudefragmentation/refusals.h"
 #include "descheduler/plugins/gpudefragmentation/relocation.h"
-#include "descheduler/rules/namespaces.h"
-#include "descheduler/rules/node_fit.h"
-#include "descheduler/rules/pod_selectors.h"
+#include "descheduler/rules/arguments.h"
 
 namespace koord::descheduler {
 
@@ -34,9 +33,7 @@ class GPUDefragmentation final : public Plugin, public BalancePlugin {
   struct Args {
     bool paused = false;
     bool dryRun = false;
-    Namespaces namespaces;
-    std::optional<api::Selector> nodes;
-    PodSelectors pods;
+    EvictionScope scope;
     std::int64_t maxMoves = 5;        // in a round
     std::int64_t maxMovesPerPod = 2;  // for one waiting pod
     Duration minPending = std::chrono::minutes(1);
@@ -50,42 +47,24 @@ class GPUDefragmentation final : public Plugin, public BalancePlugin {
   Task<Result<>> balance(const Nodes& nodes) override;
 
  private:
-  // Pods with equal requests and constraints.
-  struct Kind {
-    std::string key;
-    std::vector<PodPtr> pods;
-    WaitingPods waiting;
-    NodeDemand where;
-  };
   struct Round {
     std::vector<const NodeView*> nodes;
     std::vector<NodeGaps> gaps;   // of the nodes
     std::vector<PodPtr> tenants;  // by number
-    std::vector<Kind> kinds;
+    std::vector<PodKind> kinds;
   };
-
-  // Kinds by key, in the order in which they were added.
-  struct Kinds {
-    std::vector<Kind> list;
-    std::unordered_map<std::string, std::size_t> byKey;
-    void add(std::string key, const PodPtr& pod);
-  };
-  // When kinds and relocations were refused, by key, in all rounds. Bounded: forgets all if full.
-  class Refusals {
-   public:
-    void add(const std::string& key, SteadyTime now);
-    SteadyTime last(const std::string& key) const;
-    bool empty() const { return at_.empty(); }
-
-   private:
-    std::unordered_map<std::string, SteadyTime> at_;
+  // What a round has done.
+  struct Progress {
+    std::int64_t moves = 0;
+    std::set<std::size_t> changed;   // nodes
+    std::vector<std::int64_t> left;  // waiting pods, by kind
+    std::vector<int> refusals;       // of the evictor, by kind
   };
 
   bool mayMove(const NodePods::Entry& entry) const;
   bool hasWaited(const Pod& pod) const;
   NodeGaps gapsOf(const NodeView& node, std::vector<PodPtr>& tenants) const;
-  std::vector<Kind> waitingKinds() const;
-  std::vector<Kind> typicalKinds(const Round& round) const;
+  std::vector<PodKind> kindsToHelp(const Round& round) const;
   std::string keyOf(const Round& round, const Relocation& relocation) const;
   // Those that were refused come last.
   void order(const Round& round, const Relocations& all, std::vector<Relocation>& found) const;
@@ -93,6 +72,9 @@ class GPUDefragmentation final : public Plugin, public BalancePlugin {
   std::vector<Relocation> candidates(const Round& round, std::size_t kind, Relocations& all);
   Task<void> search(const Round* round, Relocations* all, std::vector<Relocation>* found);
   Task<void> relocate(Round* round);
+  bool mayTry(const Relocation& relocation, const Progress& progress) const;
+  Task<bool> tryOne(const Round* round, const Relocation* relocation, Relocations* all,
+                    Progress* progress);
   Task<bool> move(const Round* round, const Relocation* relocation, PodPtr waiting);
 
   Handle& handle_;

@@ -208,10 +208,10 @@ TEST(GpuRequest, reads_every_way_to_request_gpus) {
 }
 
 TEST(GpuRequest, an_allocation_that_cannot_be_read_is_none) {
-  const auto read = [](const char* text) {
+  const auto read = [](const char* text, std::int64_t requested = 1) {
     api::StringMap annotations;
     annotations["scheduling.koordinator.sh/device-allocated"] = text;
-    return allocatedGpus(annotations);
+    return allocatedGpus(annotations, {requested, 100, 0});
   };
   const auto gpu = read(
       R"({"gpu": [{"minor": 1, "resources": {"koordinator.sh/gpu-core": "30",
@@ -228,6 +228,11 @@ TEST(GpuRequest, an_allocation_that_cannot_be_read_is_none) {
     ASSERT_EQ(hostile.size(), 1U);
     EXPECT_EQ(hostile[0].percent, percent);
   }
+  const char* const two =
+      R"({"gpu": [{"minor": 1, "resources": {}}, {"minor": 2, "resources": {}}]})";
+  EXPECT_EQ(read(two, 3).size(), 2U);
+  EXPECT_EQ(read(two, 1).size(), 1U) << "no more than the pod requests";
+  EXPECT_THAT(read(two, 0), IsEmpty());
   for (const char* bad : {"", "[]", "{", R"({"gpu": 1})", R"({"gpu": [1, {"minor": "x"}]})"})
     EXPECT_THAT(read(bad), IsEmpty()) << bad;
 }

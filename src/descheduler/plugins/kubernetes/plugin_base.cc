@@ -14,13 +14,6 @@ PodScope PodScope::read(Fields& args, bool withLabels) {
   return scope;
 }
 
-json::object givenOf(Fields& args, std::initializer_list<std::string_view> names) {
-  json::object given;
-  for (const std::string_view name : names)
-    if (const json::value* value = args.raw(name)) given.emplace(name, *value);
-  return given;
-}
-
 std::vector<std::string> readChoices(Fields& args, std::string_view name,
                                      std::initializer_list<std::string_view> known) {
   const auto texts = args.texts(name);

@@ -8,7 +8,8 @@
 
 #include "api/selector.h"
 #include "base/fields.h"
-#include "descheduler/framework/registry.h"
+#include "descheduler/framework/plugin_kind.h"
+#include "descheduler/rules/arguments.h"
 #include "descheduler/rules/namespaces.h"
 
 namespace koord::descheduler {
@@ -25,8 +26,6 @@ struct PodScope {
   static PodScope read(Fields& args, bool withLabels = true);
 };
 
-// The given ones of these fields, for the arguments in force.
-json::object givenOf(Fields& args, std::initializer_list<std::string_view> names);
 // Reads a list of texts; each must be one of the known values.
 std::vector<std::string> readChoices(Fields& args, std::string_view name,
                                      std::initializer_list<std::string_view> known);
@@ -56,21 +55,5 @@ class PluginBase : public Plugin {
   std::string_view name_;
   Handle& handle_;
 };
-
-// The kind of a plugin class P with arguments P::Args.
-template <class P>
-PluginKind kindOf() {
-  PluginKind kind;
-  kind.deschedule = std::is_base_of_v<DeschedulePlugin, P>;
-  kind.balance = std::is_base_of_v<BalancePlugin, P>;
-  kind.prepare = [](Fields& fields) {
-    typename P::Args args = P::Args::read(fields);
-    json::object effective = args.effective;
-    return PreparedPlugin{std::move(effective), [args](Handle& handle) -> std::shared_ptr<Plugin> {
-                            return std::make_shared<P>(handle, args);
-                          }};
-  };
-  return kind;
-}
 
 }  // namespace koord::descheduler

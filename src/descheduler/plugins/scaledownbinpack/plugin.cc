@@ -54,13 +54,10 @@ ScaleDownBinPack::Args ScaleDownBinPack::Args::read(Fields& args) {
     args.error("maxPodsToEvict", "Required value: must be above 0 for strategy EvictDirectly");
   if (!out.evicts && out.most != 0)
     args.error("maxPodsToEvict", "has no effect without strategy EvictDirectly");
-  out.namespaces = Namespaces::read(args, "evictableNamespaces");
-  out.nodes = readArgsSelector(args, "nodeSelector");
-  out.pods = PodSelectors::read(args);
+  out.scope = EvictionScope::read(args);
   readResources(args, out);
-  for (const std::string_view field :
-       {"paused", "maxPodsToEvict", "evictableNamespaces", "nodeSelector", "podSelectors"})
-    if (const json::value* given = args.raw(field)) out.effective.emplace(field, *given);
+  out.effective = givenOf(
+      args, {"paused", "maxPodsToEvict", "evictableNamespaces", "nodeSelector", "podSelectors"});
   out.effective.emplace("strategy", out.evicts ? "EvictDirectly" : "CalculateOnly");
   out.effective.emplace("resources", json::array(out.resources.begin(), out.resources.end()));
   json::object weights;
@@ -70,17 +67,7 @@ ScaleDownBinPack::Args ScaleDownBinPack::Args::read(Fields& args) {
 }
 
 PluginKind ScaleDownBinPack::kind() {
-  PluginKind kind;
-  kind.balance = true;
-  kind.native = true;
-  kind.prepare = [](Fields& fields) {
-    Args args = Args::read(fields);
-    json::object effective = args.effective;
-    return PreparedPlugin{std::move(effective), [args](Handle& handle) {
-                            return std::make_shared<ScaleDownBinPack>(handle, args);
-                          }};
-  };
-  return kind;
+  return nativeKindOf<ScaleDownBinPack>();
 }
 
 double ScaleDownBinPack::share(const NodeView& node, const Pod& pod) const {
@@ -97,14 +84,14 @@ ScaleDownBinPack::Ranked ScaleDownBinPack::split(const NodeView& node) {
   std::vector<const Pod*> staying;
   for (const auto& entry : node.pods->entries) {
     if (entry.facts.is(PodFacts::Terminal)) continue;
-    const bool selected = args_.pods.matches(entry);
-    if (selected && args_.namespaces.allows(entry.pod->metadata.namespace_) &&
+    const bool selected = args_.scope.pods.matches(entry);
+    if (selected && args_.scope.namespaces.allows(entry.pod->metadata.namespace_) &&
         handle_.evictor().filter(*entry.pod)) {
       out.eligible.push_back(entry.pod);
       continue;
     }
     staying.push_back(entry.pod.get());
-    if (selected && !args_.pods.any.empty()) out.skipped.push_back(entry.pod);
+    if (selected && !args_.scope.pods.any.empty()) out.skipped.push_back(entry.pod);
   }
   if (out.eligible.empty()) return out;
   double stays = 0;
@@ -182,7 +169,7 @@ Task<Result<>> ScaleDownBinPack::balance(const Nodes& nodes) {
   if (args_.paused) co_return Result<>{};
   std::vector<Ranked> ranked;
   for (const NodeView& node : nodes) {
-    if (args_.nodes && !args_.nodes->matches(node.node->metadata.labels)) continue;
+    if (!args_.scope.hasNode(node)) continue;
     Ranked split = this->split(node);
     if (!split.eligible.empty()) ranked.push_back(std::move(split));
   }

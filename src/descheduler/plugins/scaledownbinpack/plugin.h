@@ -14,10 +14,8 @@
 
 #include <map>
 
-#include "api/selector.h"
-#include "descheduler/framework/registry.h"
-#include "descheduler/rules/namespaces.h"
-#include "descheduler/rules/pod_selectors.h"
+#include "descheduler/framework/plugin_kind.h"
+#include "descheduler/rules/arguments.h"
 
 namespace koord::descheduler {
 
@@ -30,9 +28,7 @@ class ScaleDownBinPack final : public Plugin, public BalancePlugin {
     bool paused = false;
     bool evicts = false;  // strategy EvictDirectly
     std::int64_t most = 0;
-    Namespaces namespaces;
-    std::optional<api::Selector> nodes;
-    PodSelectors pods;
+    EvictionScope scope;
     std::vector<std::string> resources{"cpu", "memory"};
     std::map<std::string, double, std::less<>> weights;
     json::object effective;

@@ -177,8 +177,8 @@ std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Sched
     if (!kind && !isWorkload) continue;
     const std::string space = isNamespaced(object) ? namespaceOf(object) : "";
     const std::string name(textAt(object.document, "metadata", "name"));
-    const bool exists = isWorkload ? workloads.podsOf(object).has_value()
-                                   : kind->contains(scheduler.stores(), {space, name});
+    const bool exists =
+        isWorkload ? workloads.contains(object) : kind->contains(scheduler.stores(), {space, name});
     if (exists)
       rights.push_back({.verb = "update",
                         .group = object.group,

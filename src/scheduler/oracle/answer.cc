@@ -115,13 +115,11 @@ Result<json::value> Answerer::answer(const Question& question, const CompletePod
   since_ = subject_.executor.wallNow();
   if (interim) interim(sofar("the simulation took too long to begin"));
   Scheduler* scheduler = &subject_.scheduler;
-  const ExistingWorkloads existing(question, *scheduler);
-  auto expansion = expand(
-      question, kMaxPods,
-      [&](const api::ObjectKey& pod) {
-        return scheduler->pending(pod) || (subject_.exists && subject_.exists(pod));
-      },
-      [&](const QuestionObject& object) { return existing.podsOf(object); });
+  const auto exists = [&](const api::ObjectKey& pod) {
+    return scheduler->pending(pod) || (subject_.exists && subject_.exists(pod));
+  };
+  auto expansion =
+      expand(question, kMaxPods, exists, ExistingWorkloads(question, *scheduler).countPods());
   if (!expansion) return fail(std::move(expansion.error()));
   subject_.api.cut([this](const kube::Request& request) -> Result<std::string> {
     if (!server_) return fail(ErrorCode::Unavailable, "the simulation has not begun");

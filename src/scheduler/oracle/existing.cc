@@ -2,7 +2,6 @@
 
 #include "api/services.h"
 #include "scheduler/framework/object_kinds.h"
-#include "scheduler/oracle/expand.h"
 
 namespace koord::scheduler::oracle {
 
@@ -12,7 +11,7 @@ api::ObjectKey keyOf(const QuestionObject& object) {
   return {namespaceOf(object), std::string(textAt(object.document, "metadata", "name"))};
 }
 
-bool contains(Stores& stores, Workload workload, const api::ObjectKey& key) {
+bool hasSet(Stores& stores, Workload workload, const api::ObjectKey& key) {
   switch (workload) {
     case Workload::ReplicaSet:
       return stores.of<api::ReplicaSetSelection>().get(key) != nullptr;
@@ -27,14 +26,15 @@ bool contains(Stores& stores, Workload workload, const api::ObjectKey& key) {
 
 }  // namespace
 
-ExistingWorkloads::ExistingWorkloads(const Question& question, Scheduler& scheduler) {
+ExistingWorkloads::ExistingWorkloads(const Question& question, Scheduler& scheduler)
+    : scheduler_(scheduler) {
   std::map<api::ObjectKey, std::string> deployments;  // paths
   for (const QuestionObject& object : question.objects) {
     const Workload workload = workloadOf(object);
     if (workload == Workload::Deployment) {
       deployments.emplace(keyOf(object), object.path);
-    } else if (contains(scheduler.stores(), workload, keyOf(object))) {
-      workloads_.emplace(Owner(object.kind, keyOf(object)), object.path);
+    } else if (hasSet(scheduler.stores(), workload, keyOf(object))) {
+      owners_.emplace(Owner(object.kind, keyOf(object)), object.path);
     }
   }
   if (!deployments.empty()) {
@@ -42,30 +42,26 @@ ExistingWorkloads::ExistingWorkloads(const Question& question, Scheduler& schedu
       const auto* owner = api::controllerOf(set->metadata);
       if (!owner || owner->kind != "Deployment") continue;
       const auto found = deployments.find({key.namespace_, owner->name});
-      if (found != deployments.end()) workloads_.emplace(Owner("ReplicaSet", key), found->second);
+      if (found != deployments.end()) owners_.emplace(Owner("ReplicaSet", key), found->second);
     }
   }
-  for (const auto& [owner, path] : workloads_) pods_.emplace(path, 0);
-  if (!workloads_.empty()) countPods(scheduler);
+  for (const auto& [owner, path] : owners_) paths_.insert(path);
 }
 
-void ExistingWorkloads::countPods(const Scheduler& scheduler) {
-  for (const auto& record : scheduler.cluster().pods()) count(*record.info->pod);
-  for (const auto& [uid, pod] : scheduler.pendingPods())
-    if (!scheduler.cluster().findPod(uid)) count(*pod->pod);
-}
-
-void ExistingWorkloads::count(const api::Pod& pod) {
-  const auto* owner = api::controllerOf(pod.metadata);
-  if (!owner || pod.metadata.deletionTimestamp) return;
-  const auto found = workloads_.find({owner->kind, {pod.metadata.namespace_, owner->name}});
-  if (found != workloads_.end()) ++pods_[found->second];
-}
-
-std::optional<std::uint64_t> ExistingWorkloads::podsOf(const QuestionObject& object) const {
-  const auto found = pods_.find(object.path);
-  if (found == pods_.end()) return std::nullopt;
-  return found->second;
+PodCounts ExistingWorkloads::countPods() const {
+  PodCounts counts;
+  for (const std::string& path : paths_) counts.emplace(path, 0);
+  const auto count = [&](const api::Pod& pod) {
+    const auto* owner = api::controllerOf(pod.metadata);
+    if (!owner || pod.metadata.deletionTimestamp) return;
+    const auto found = owners_.find({owner->kind, {pod.metadata.namespace_, owner->name}});
+    if (found != owners_.end()) ++counts[found->second];
+  };
+  if (owners_.empty()) return counts;
+  for (const auto& record : scheduler_.cluster().pods()) count(*record.info->pod);
+  for (const auto& [uid, pod] : scheduler_.pendingPods())
+    if (!scheduler_.cluster().findPod(uid)) count(*pod->pod);
+  return counts;
 }
 
 }  // namespace koord::scheduler::oracle

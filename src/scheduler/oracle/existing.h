@@ -4,34 +4,34 @@
 // creates only the pods by which such a workload grows, and replaces none.
 //
 // They are recognized by the sets that the scheduler reads for spreading: a Deployment by a
-// ReplicaSet that it controls. Jobs are not. Cost: if there is one, a walk over all pods.
+// ReplicaSet that it controls. Jobs are not.
 
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "scheduler/core/scheduler.h"
-#include "scheduler/oracle/question.h"
+#include "scheduler/oracle/expand.h"
 
 namespace koord::scheduler::oracle {
 
 class ExistingWorkloads {
  public:
+  // Looks at sets, not at pods. The scheduler must outlive it.
   ExistingWorkloads(const Question& question, Scheduler& scheduler);
 
-  // The number of the workload's pods that do not terminate. nullopt: the cluster does not have it,
-  // or it is not a workload.
-  std::optional<std::uint64_t> podsOf(const QuestionObject& object) const;
+  // False also for an object that is not a workload.
+  bool contains(const QuestionObject& object) const { return paths_.contains(object.path); }
+  // Of each workload, those that do not terminate. Walks over all pods if there is a workload.
+  PodCounts countPods() const;
 
  private:
-  void countPods(const Scheduler& scheduler);
-  void count(const api::Pod& pod);
-
+  const Scheduler& scheduler_;
   // Kind and key of the owner of pods.
   using Owner = std::pair<std::string, api::ObjectKey>;
-  std::map<Owner, std::string> workloads_;     // path of the object in the question
-  std::map<std::string, std::uint64_t> pods_;  // by that path
+  std::map<Owner, std::string> owners_;  // path of the object in the question
+  std::set<std::string> paths_;          // those of owners_
 };
 
 }  // namespace koord::scheduler::oracle

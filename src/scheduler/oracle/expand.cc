@@ -38,9 +38,8 @@ void addDefaults(api::Pod& pod) {
 
 class Expander {
  public:
-  Expander(Expansion& out, std::size_t maxPods, const PodExists& exists,
-           const PodsOfWorkload& podsOf)
-      : out_(out), maxPods_(maxPods), exists_(exists), podsOf_(podsOf) {}
+  Expander(Expansion& out, std::size_t maxPods, const PodExists& exists, const PodCounts& existing)
+      : out_(out), maxPods_(maxPods), exists_(exists), existing_(existing) {}
 
   Result<> add(const QuestionObject& object) {
     auto added = addOne(object);
@@ -148,11 +147,11 @@ class Expander {
 
   // How many of the workload's pods need not be created, because they exist.
   std::int64_t existingOf(const QuestionObject& object, std::int64_t count) {
-    const auto pods = podsOf_ ? podsOf_(object) : std::nullopt;
-    if (!pods) return 0;
-    const std::int64_t existing = std::min(count, static_cast<std::int64_t>(*pods));
+    const auto pods = existing_.find(object.path);
+    if (pods == existing_.end()) return 0;
+    const std::int64_t existing = std::min(count, static_cast<std::int64_t>(pods->second));
     out_.notes.push_back(fmt::format("{} {}/{} exists with {} pods, which stay; created: {}",
-                                     object.kind, namespaceOf(object), nameOf(object), *pods,
+                                     object.kind, namespaceOf(object), nameOf(object), pods->second,
                                      count - existing));
     return existing;
   }
@@ -247,7 +246,7 @@ class Expander {
   Expansion& out_;
   const std::size_t maxPods_;
   const PodExists& exists_;
-  const PodsOfWorkload& podsOf_;
+  const PodCounts& existing_;
   std::unordered_set<api::ObjectKey> keys_;
   std::unordered_set<std::string> unresolved_;  // priority classes
   std::uint64_t uids_ = 0;
@@ -271,9 +270,9 @@ bool isSimulated(const QuestionObject& object) {
 }
 
 Result<Expansion> expand(const Question& question, std::size_t maxPods, const PodExists& exists,
-                         const PodsOfWorkload& podsOf) {
+                         const PodCounts& existing) {
   Expansion expansion;
-  Expander expander(expansion, maxPods, exists, podsOf);
+  Expander expander(expansion, maxPods, exists, existing);
   for (const QuestionObject& object : question.objects)
     if (auto added = expander.add(object); !added) return fail(std::move(added.error()));
   return expansion;

@@ -8,8 +8,8 @@
 // limits, and the fields that only the server sets.
 
 #include <functional>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,12 +40,11 @@ bool isSimulated(const QuestionObject& object);
 // True if the cluster has a pod of that name. May be empty.
 using PodExists = std::function<bool(const api::ObjectKey& pod)>;
 
-// The number of pods that a workload of the question has; nullopt if the cluster does not have it.
-// May be empty.
-using PodsOfWorkload = std::function<std::optional<std::uint64_t>(const QuestionObject& object)>;
+// How many pods the workloads have that the cluster has already, by the paths of their objects.
+using PodCounts = std::map<std::string, std::uint64_t>;
 
 // Invalid: a field cannot be read, or a pod exists; the error names the field.
 Result<Expansion> expand(const Question& question, std::size_t maxPods, const PodExists& exists,
-                         const PodsOfWorkload& podsOf);
+                         const PodCounts& existing);
 
 }  // namespace koord::scheduler::oracle

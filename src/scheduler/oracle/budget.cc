@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
-#include <thread>
 #include <utility>
 
 namespace koord::scheduler::oracle {
@@ -43,8 +42,8 @@ std::optional<std::uint64_t> boundedMemory(std::uint64_t wanted, const std::stri
   return wanted;
 }
 
-std::size_t boundedChildren(std::size_t wanted, const std::string& cgroup) {
-  double cpus = std::max(1u, std::thread::hardware_concurrency());
+std::size_t boundedChildren(std::size_t wanted, unsigned hostCpus, const std::string& cgroup) {
+  double cpus = std::max(1u, hostCpus);
   if (const auto limit = cpuLimit(cgroup)) cpus = std::min(cpus, *limit);
   const auto others = static_cast<std::size_t>(std::max(1.0, cpus - 1));
   return std::min(wanted, others);

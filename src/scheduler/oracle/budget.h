@@ -18,7 +18,7 @@ inline constexpr const char* kCgroupRoot = "/sys/fs/cgroup";
 std::optional<std::uint64_t> boundedMemory(std::uint64_t wanted, const std::string& cgroup);
 
 // The number of children that may run at once: at most `wanted`, and one less than the CPUs that
-// the process may use, so that one remains for the scheduler; at least 1.
-std::size_t boundedChildren(std::size_t wanted, const std::string& cgroup);
+// the process may use, so that one remains for the scheduler; at least 1. hostCpus: 0 = unknown.
+std::size_t boundedChildren(std::size_t wanted, unsigned hostCpus, const std::string& cgroup);
 
 }  // namespace koord::scheduler::oracle

@@ -201,12 +201,21 @@ TEST(HostileQuestion, an_object_that_exists_is_changed_and_keeps_its_status) {
   group->metadata.name = "g";
   group->metadata.uid = "real";
   group->metadata.labels["kept"] = "yes";
+  group->status.phase = "Running";
   a.scheduler->stores().of<api::PodGroup>().set(group);
-  const auto answer = a.ask(
-      "objects: [{apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: PodGroup, metadata: {name: "
-      "g}, spec: {minMember: 2}}]");
-  EXPECT_THAT(notesIn(answer),
+  const std::string changed =
+      "{apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g, "
+      "namespace: default}, spec: {minMember: 2}, status: {phase: Pending}}";
+  EXPECT_THAT(notesIn(a.ask("objects: [" + changed + "]")),
               ElementsAre("PodGroup g exists: it is changed as kubectl apply would change it"));
+  // The same without a copy of the process, to look at the object.
+  ScratchServer server(*a.scheduler, a.loop);
+  EXPECT_EQ(server.create(*parseYaml(changed)).value_or(true), false);
+  const auto now = a.scheduler->stores().of<api::PodGroup>().get({"default", "g"});
+  EXPECT_EQ(now->spec.minMember, 2);
+  EXPECT_EQ(now->status.phase, "Running");
+  EXPECT_EQ(now->metadata.uid, "real");
+  EXPECT_EQ(now->metadata.labels.at("kept"), "yes");
 }
 
 TEST(HostileQuestion, of_a_deployment_that_exists_only_the_pods_that_it_lacks_are_created) {
@@ -346,19 +355,25 @@ TEST(OracleBudget, a_limited_control_group_leaves_the_child_a_share_of_its_memor
 }
 
 TEST(OracleBudget, one_cpu_of_a_limited_control_group_is_left_to_the_scheduler) {
-  const std::size_t most = std::max(2u, std::thread::hardware_concurrency()) - 1;
   const ControlGroup group;
-  EXPECT_EQ(boundedChildren(1000, group.folder), most) << "no limit: the host's CPUs";
-  EXPECT_EQ(boundedChildren(1, group.folder), 1u);
+  const auto children = [&](unsigned hostCpus) {
+    return boundedChildren(5, hostCpus, group.folder);
+  };
+  EXPECT_EQ(children(4), 3u) << "no limit: the host's CPUs";
+  EXPECT_EQ(children(16), 5u);
+  EXPECT_EQ(children(1), 1u);
+  EXPECT_EQ(children(0), 1u);
   group.write("/cpu/cpu.cfs_period_us", "100000\n");
   group.write("/cpu/cpu.cfs_quota_us", "-1\n");
-  EXPECT_EQ(boundedChildren(1000, group.folder), most);
+  EXPECT_EQ(children(4), 3u);
+  group.write("/cpu/cpu.cfs_quota_us", "300000\n");
+  EXPECT_EQ(children(4), 2u);
   group.write("/cpu/cpu.cfs_quota_us", "50000\n");
-  EXPECT_EQ(boundedChildren(1000, group.folder), 1u);
+  EXPECT_EQ(children(4), 1u);
   group.write("/cpu.max", "max 100000\n");
-  EXPECT_EQ(boundedChildren(1000, group.folder), most);
-  group.write("/cpu.max", "200000 100000\n");
-  EXPECT_EQ(boundedChildren(1000, group.folder), 1u);
+  EXPECT_EQ(children(4), 3u);
+  group.write("/cpu.max", "350000 100000\n");
+  EXPECT_EQ(children(4), 2u) << "half a CPU is no place";
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
-#include <thread>
 #include <type_traits>
 #include <utility>
 

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include "kube/api.h"
 #include "net/http_server.h"
@@ -40,7 +41,8 @@ class Service {
   // api: for pods on nodes that are drained. They must outlive the service.
   Service(Executor& executor, kube::Api& api, const Registry& registry,
           std::function<Subject()> subject,
-          std::size_t atOnce = boundedChildren(kMaxAtOnce, kCgroupRoot))
+          std::size_t atOnce = boundedChildren(kMaxAtOnce, std::thread::hardware_concurrency(),
+                                               kCgroupRoot))
       : executor_(executor),
         api_(api),
         registry_(registry),

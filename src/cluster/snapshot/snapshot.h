@@ -35,7 +35,8 @@ inline constexpr const char* kSnapshotTrees[] = {"pki", "volumes"};
 std::string encodeHeader(const SnapshotHeader& header);
 Result<SnapshotHeader> decodeHeader(std::string_view text);
 
-// SHA-256 over the entries after the header: names, targets of links and contents.
+// SHA-256 over the entries: the contents of the header; names, targets of links and contents of
+// the others.
 class SnapshotDigest {
  public:
   SnapshotDigest();

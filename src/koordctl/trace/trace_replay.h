@@ -5,9 +5,9 @@
 // Tasks arrive at the trace's times and run for their duration once they have a node. A cluster
 // that was seldom full shows little of how well a configuration packs; `loadPercent` compresses the
 // times between arrivals, not the durations. A preempted task loses its work and arrives again at
-// once. Virtual time passes `scale` times slower than the
-// trace's: one second of the scheduler (its delays between attempts are 1 to 10 s) stands for
-// `scale` seconds of the trace, so that months take seconds.
+// once. Virtual time passes `scale` times slower than the trace's: one second of the scheduler (its
+// delays between attempts are 1 to 10 s) stands for `scale` seconds of the trace, so that months
+// take seconds.
 //
 // Fragmentation is the share of the free GPUs that a task of the trace cannot use, the mean over
 // all tasks with GPUs. On nodes without enough free CPU, memory or GPUs, or of another model,

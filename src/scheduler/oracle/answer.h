@@ -40,8 +40,8 @@ class Answerer {
   // Called now and then; it need not return. May be empty.
   std::function<void()> checkpoint;
 
-  // Called with what is known before anything that may take long: at the begin, and before remedies
-  // are looked for. May be empty.
+  // Called with what is known before anything that may take long: at the beginning, and before
+  // remedies are looked for. May be empty.
   std::function<void(const json::value& answer)> interim;
 
   // Invalid: the question cannot be asked; the message names the field.

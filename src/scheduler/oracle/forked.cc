@@ -63,8 +63,8 @@ void limit(__rlimit_resource_t which, std::uint64_t value) {
   ::setrlimit(which, &bound);
 }
 
-// The child's own surroundings: signals as at the start of a program, no files, limits, and a low
-// priority. The parent may have ended before it could be watched.
+// The child's own surroundings: signals as at the start of a program, no files but the pipe and
+// standard error, limits, and a low priority. The parent may have ended before it could be watched.
 void isolate(int pipe, const ForkLimits& limits, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);

@@ -7,7 +7,7 @@
 //
 // The child is bounded: CPU time, memory, and a deadline after which it is killed. It has a low
 // priority, is the first that the kernel kills when memory is short, ends with its parent, and has
-// no file but its pipe.
+// no file of the parent's but the pipe and standard error.
 
 #include <sys/types.h>
 

@@ -31,7 +31,7 @@ class DisruptionBudgets {
     std::shared_ptr<const api::PodDisruptionBudget> object;
     api::Selector selector;
   };
-  // Calls fn for each budget that concerns the pod, unless it counts its eviction already.
+  // Calls fn for each budget that selects the pod, but for those that count its eviction already.
   template <class Fn>
   void forEach(const api::ObjectMeta& pod, Fn fn) const;
 

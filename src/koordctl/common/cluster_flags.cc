@@ -2,9 +2,13 @@
 
 namespace koord::koordctl {
 
-void addClusterFlags(flags::FlagSet& set, ClusterFlags& flags) {
-  set.text("kubeconfig", flags.kubeconfig,
+void addKubeconfigFlag(flags::FlagSet& set, std::string& file) {
+  set.text("kubeconfig", file,
            "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+}
+
+void addClusterFlags(flags::FlagSet& set, ClusterFlags& flags) {
+  addKubeconfigFlag(set, flags.kubeconfig);
   set.text("scheduler", flags.scheduler,
            "Address of koord-scheduler, for its explanations, as https://127.0.0.1:10259; default: "
            "that of 'koordctl up'");

@@ -1,7 +1,6 @@
 #pragma once
 
-// Flags of the commands that follow a cluster and show explanations: `koordctl top` and
-// `koordctl console`.
+// Flags that name a cluster.
 
 #include <string>
 
@@ -9,6 +8,11 @@
 
 namespace koord::koordctl {
 
+// --kubeconfig, as most commands have it. `file` must outlive the set.
+void addKubeconfigFlag(flags::FlagSet& set, std::string& file);
+
+// Of the commands that follow a cluster and show explanations: `koordctl top` and
+// `koordctl console`.
 struct ClusterFlags {
   std::string kubeconfig;
   std::string scheduler;  // addresses; "" = those of 'koordctl up'

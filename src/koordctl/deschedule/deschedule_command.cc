@@ -15,6 +15,7 @@
 #include "descheduler/framework/descheduler.h"
 #include "descheduler/framework/load_report.h"
 #include "descheduler/framework/metrics.h"
+#include "koordctl/common/cluster_flags.h"
 #include "koordctl/common/kubeconfig_choice.h"
 #include "koordctl/deschedule/plan.h"
 #include "kube/client.h"
@@ -308,8 +309,7 @@ void addDescheduleCommand(flags::Commands& commands, DescheduleOptions& options)
   command.flags.text("scheduler", options.scheduler,
                      "Address of koord-scheduler, as https://127.0.0.1:10259; default: that of "
                      "'koordctl up', or the leader");
-  command.flags.text("kubeconfig", options.kubeconfig,
-                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  addKubeconfigFlag(command.flags, options.kubeconfig);
   command.flags.boolean("json", options.json, "Print the plan as JSON");
   command.run = [&](const std::vector<std::string>& names) {
     if (!names.empty()) return commands.refuse("no arguments", "deschedule");

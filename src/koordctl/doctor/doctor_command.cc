@@ -11,6 +11,7 @@
 #include "base/event_loop.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "koordctl/common/cluster_flags.h"
 #include "koordctl/common/kubeconfig_choice.h"
 #include "koordctl/doctor/findings.h"
 #include "kube/client.h"
@@ -212,9 +213,7 @@ int runDoctor(const std::string& program, const std::string& kubeconfig,
 void addExaminations(flags::Commands& commands, std::string& kubeconfig) {
   const auto add = [&](const char* name, const char* summary, Examination which) {
     auto& command = commands.add(name, summary);
-    command.flags.text(
-        "kubeconfig", kubeconfig,
-        "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+    addKubeconfigFlag(command.flags, kubeconfig);
     command.run = [&kubeconfig, which](const auto&) { return runExamination(which, kubeconfig); };
   };
   add("preflight", "Check whether Koordinator can be installed in a cluster",

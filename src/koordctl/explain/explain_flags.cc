@@ -7,6 +7,7 @@
 #include "api/podgroup.h"
 #include "api/recommendation.h"
 #include "api/reservation.h"
+#include "koordctl/common/cluster_flags.h"
 #include "koordctl/completion/object_names.h"
 
 namespace koord::koordctl {
@@ -48,8 +49,7 @@ flags::Command& add(flags::Commands& commands, ExplainFlags& flags, const Explai
       "scheduler", options.scheduler,
       "Address of koord-scheduler, as https://127.0.0.1:10259; default: that of 'koordctl "
       "up'");
-  command.flags.text("kubeconfig", options.kubeconfig,
-                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  addKubeconfigFlag(command.flags, options.kubeconfig);
   if (hasNamespace(row.about))
     command.flags
         .text("namespace", options.namespace_,

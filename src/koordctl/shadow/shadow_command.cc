@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "koordctl/common/cluster_flags.h"
 #include "koordctl/common/kubeconfig_choice.h"
 #include "koordctl/shadow/report_text.h"
 #include "kube/identified_transport.h"
@@ -109,8 +110,7 @@ void addShadowCommand(flags::Commands& commands, ShadowCommandOptions& options) 
                      "host trusts");
   command.flags.text("filename", options.file, "A saved report; - is standard input")
       .shortName('f');
-  command.flags.text("kubeconfig", options.kubeconfig,
-                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  addKubeconfigFlag(command.flags, options.kubeconfig);
   command.flags.integer("differences", options.differences, "Number of differences that are shown")
       .within(0, 100'000);
   command.flags.text("output", options.output, "Format: json; default: text")

@@ -6,6 +6,7 @@
 #include "cluster/screen/live/screen.h"
 #include "cluster/screen/overview.h"
 #include "cluster/up/components.h"
+#include "koordctl/common/cluster_flags.h"
 #include "koordctl/common/kubeconfig_choice.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
@@ -123,8 +124,7 @@ int runStatus(const std::string& kubeconfig) {
 
 void addStatusCommand(flags::Commands& commands, std::string& kubeconfig) {
   auto& status = commands.add("status", "Show nodes, batch resources and pods of a cluster once");
-  status.flags.text("kubeconfig", kubeconfig,
-                    "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  addKubeconfigFlag(status.flags, kubeconfig);
   status.run = [&kubeconfig](const auto&) { return runStatus(kubeconfig); };
 }
 

@@ -14,6 +14,11 @@ const json::array& arrayAt(const json::value& value, std::string_view key) {
   return found && found->is_array() ? found->get_array() : none;
 }
 
+std::int64_t countAt(const json::value& value, std::string_view key) {
+  const auto* found = at(value, key);
+  return found ? wholeNumber(*found).value_or(0) : 0;
+}
+
 std::string scalar(const json::value* value) {
   if (!value || value->is_null()) return {};
   return value->is_string() ? std::string(value->get_string()) : toJson(*value);

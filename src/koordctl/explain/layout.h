@@ -2,6 +2,7 @@
 
 // Formats JSON answers as text for a terminal. No function fails, for any document.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@ constexpr std::size_t kWidth = 80;  // columns of a terminal
 
 // The list at a member; empty if there is none.
 const json::array& arrayAt(const json::value& value, std::string_view key);
+// The whole number at a member; 0 if there is none.
+std::int64_t countAt(const json::value& value, std::string_view key);
 // "" for a missing value and null; JSON for objects and lists.
 std::string scalar(const json::value* value);
 // "a, b, c", with ", ..." if there are more than the limit.

@@ -16,11 +16,6 @@ double numberIn(const json::value& object, std::string_view key) {
   return found ? realNumber(*found).value_or(0) : 0;
 }
 
-std::int64_t countIn(const json::value& object, std::string_view key) {
-  const json::value* found = find(object, key);
-  return found ? wholeNumber(*found).value_or(0) : 0;
-}
-
 std::string meaningOf(std::string_view result) {
   static const std::vector<std::pair<std::string_view, std::string_view>> kMeanings{
       {"sameNode", "same node"},
@@ -48,24 +43,24 @@ std::string durationText(double seconds) {
 }
 
 std::string headText(const json::value& report) {
-  const std::int64_t compared = countIn(report, "compared"), agreed = countIn(report, "agreed");
+  const std::int64_t compared = countAt(report, "compared"), agreed = countAt(report, "agreed");
   const std::string_view since = textAt(report, "since");
   std::string text =
       since.empty()
           ? fmt::format("shadow of {}, which reads the cluster\n", textAt(report, "incumbent"))
           : fmt::format("shadow of {} since {}\n", textAt(report, "incumbent"), since);
   const json::value* skipped = find(report, "skipped");
-  if (const std::int64_t behind = skipped ? countIn(*skipped, "behind") : 0; behind > 0)
+  if (const std::int64_t behind = skipped ? countAt(*skipped, "behind") : 0; behind > 0)
     text += fmt::format("it fell behind: {} decisions are not compared (--shadow-share)\n", behind);
-  if (const std::int64_t late = skipped ? countIn(*skipped, "late") : 0; late > 0)
+  if (const std::int64_t late = skipped ? countAt(*skipped, "late") : 0; late > 0)
     text += fmt::format("{} decisions arrived late and are not compared (--shadow-lag)\n", late);
   if (compared == 0) return text + "no decision has been compared yet\n";
   text +=
       fmt::format("agreement  {:.2f} % of {} decisions",
                   100.0 * static_cast<double>(agreed) / static_cast<double>(compared), compared);
-  if (const std::int64_t nearby = countIn(report, "agreedOnNearbyState"); nearby > 0)
+  if (const std::int64_t nearby = countAt(report, "agreedOnNearbyState"); nearby > 0)
     text += fmt::format(", {} of them a moment earlier or later", nearby);
-  if (const std::int64_t open = countIn(report, "open"); open > 0)
+  if (const std::int64_t open = countAt(report, "open"); open > 0)
     text += fmt::format("; {} more are checked again", open);
   return text + "\n";
 }
@@ -75,7 +70,7 @@ std::string resultsText(const json::value& report) {
   if (const auto* results = find(report, "results"); results && results->is_object()) {
     text += "\n";
     for (const auto& [name, count] : results->get_object())
-      text += fmt::format("{:>10}  {:<22} {}\n", countIn(*results, name), std::string_view(name),
+      text += fmt::format("{:>10}  {:<22} {}\n", countAt(*results, name), std::string_view(name),
                           meaningOf(name));
   }
   for (const auto& [key, title] :
@@ -84,7 +79,7 @@ std::string resultsText(const json::value& report) {
     if (!members || !members->is_object() || members->get_object().empty()) continue;
     text += fmt::format("{}:", title);
     for (const auto& [name, count] : members->get_object())
-      text += fmt::format(" {} {}", countIn(*members, name), std::string_view(name));
+      text += fmt::format(" {} {}", countAt(*members, name), std::string_view(name));
     text += "\n";
   }
   return text;
@@ -110,8 +105,8 @@ std::string latencyText(const json::value& report) {
 std::string gainsText(const json::value& report) {
   const json::value* gains = find(report, "gains");
   if (!gains) return "";
-  const std::int64_t placements = countIn(*gains, "placements");
-  const std::int64_t preemptions = countIn(*gains, "preemptionsAvoided");
+  const std::int64_t placements = countAt(*gains, "placements");
+  const std::int64_t preemptions = countAt(*gains, "preemptionsAvoided");
   if (placements == 0 && preemptions == 0) return "";
   std::string text = "\nwith the shadow's choices, each by itself:\n";
   if (placements > 0) {
@@ -122,9 +117,9 @@ std::string gainsText(const json::value& report) {
     text +=
         fmt::format("  free CPU      {:+.1f} cores in the largest free block, in {} placements\n",
                     numberIn(*gains, "largestFreeCpuCores"), placements);
-    if (const std::int64_t gpus = countIn(*gains, "wholeFreeGpus"); gpus != 0)
+    if (const std::int64_t gpus = countAt(*gains, "wholeFreeGpus"); gpus != 0)
       text += fmt::format("  whole GPUs    {:+}\n", gpus);
-    if (const std::int64_t gpus = countIn(*gains, "largestFreeGpus"); gpus != 0)
+    if (const std::int64_t gpus = countAt(*gains, "largestFreeGpus"); gpus != 0)
       text += fmt::format("  GPUs a node   {:+} in the largest free block\n", gpus);
   }
   if (preemptions > 0) text += fmt::format("  preemptions   {} avoided\n", preemptions);
@@ -158,12 +153,12 @@ std::string differenceText(const json::value& entry) {
   text += fmt::format("  shadow     {}\n", choiceText(find(entry, "shadow")));
   const json::value* scores = find(entry, "scores");
   if (!scores) return text;
-  text += fmt::format("  score      {} < {}", countIn(*scores, "incumbent"),
-                      countIn(*scores, "shadow"));
+  text += fmt::format("  score      {} < {}", countAt(*scores, "incumbent"),
+                      countAt(*scores, "shadow"));
   std::string separator = ": ";
   for (const json::value& plugin : arrayAt(*scores, "plugins")) {
     text += fmt::format("{}{} {}, {}", std::exchange(separator, "; "), textAt(plugin, "plugin"),
-                        countIn(plugin, "incumbent"), countIn(plugin, "shadow"));
+                        countAt(plugin, "incumbent"), countAt(plugin, "shadow"));
   }
   return text + "\n";
 }

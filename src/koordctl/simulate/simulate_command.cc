@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "api/core.h"
 #include "base/event_loop.h"
@@ -10,6 +12,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
+#include "koordctl/common/cluster_flags.h"
 #include "koordctl/common/manifest_file.h"
 #include "koordctl/common/scheduler_client.h"
 #include "koordctl/completion/object_names.h"
@@ -18,6 +21,7 @@
 #include "koordctl/simulate/snapshot_simulation.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
+#include "scheduler/oracle/question.h"
 
 namespace koord::koordctl {
 
@@ -118,9 +122,7 @@ class Simulator {
     request.method = "POST";
     request.url = scheduler_.url() + "/apis/v1/simulations";
     request.headers = {{"Content-Type", "application/json"}};
-    request.body = toJson(json::object{{"apiVersion", "simulation.koordinator.sh/v1alpha1"},
-                                       {"kind", "Simulation"},
-                                       {"spec", std::move(spec)}});
+    request.body = toJson(scheduler::oracle::simulationOf(std::move(spec)));
     Result<net::HttpResponse> reply;
     for (int left = kMaxTries; left > 0; --left) {
       auto fetching = scheduler_.fetch(request);
@@ -256,8 +258,7 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
   set.text(
       "scheduler", options.scheduler,
       "Address of koord-scheduler, as https://127.0.0.1:10259; default: that of 'koordctl up'");
-  set.text("kubeconfig", options.kubeconfig,
-           "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  addKubeconfigFlag(set, options.kubeconfig);
   command.run = [&](const std::vector<std::string>& names) {
     if (!names.empty()) return commands.refuse("no arguments", "simulate");
     if (const std::string problem = problemOf(options); !problem.empty())

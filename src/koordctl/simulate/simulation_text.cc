@@ -20,11 +20,6 @@ std::string keyOf(const json::value& entry) {
                        : fmt::format("{}/{}", space, textAt(entry, "name"));
 }
 
-std::int64_t numberAt(const json::value& value, std::string_view key) {
-  const json::value* found = find(value, key);
-  return found ? wholeNumber(*found).value_or(0) : 0;
-}
-
 std::string counted(std::int64_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
@@ -75,7 +70,7 @@ void addPending(std::string& out, const json::value& status) {
 
 void addVictims(std::string& out, const json::value& status) {
   const auto& victims = arrayAt(status, "victims");
-  const std::int64_t hidden = numberAt(status, "hiddenVictims");
+  const std::int64_t hidden = countAt(status, "hiddenVictims");
   if (victims.empty() && hidden == 0) return;
   out += fmt::format("\n{} would be preempted.\n",
                      counted(static_cast<std::int64_t>(victims.size()) + hidden, "pod"));
@@ -91,10 +86,9 @@ void addVictims(std::string& out, const json::value& status) {
     out += fmt::format("  {} in namespaces that you may not read\n", counted(hidden, "pod"));
 }
 
-void addHidden(std::string& out, const json::value& status, const char* field,
-               std::string_view what) {
-  if (const std::int64_t hidden = numberAt(status, field); hidden > 0)
-    out += fmt::format("\n{} in namespaces that you may not read\n", counted(hidden, what));
+void addHiddenPods(std::string& out, const json::value& status) {
+  if (const std::int64_t hidden = countAt(status, "hiddenPods"); hidden > 0)
+    out += fmt::format("\n{} in namespaces that you may not read\n", counted(hidden, "more pod"));
 }
 
 std::string missingText(const json::value& remedy) {
@@ -110,7 +104,7 @@ std::string missingText(const json::value& remedy) {
 void addRemedies(std::string& out, const json::value& status) {
   for (const json::value& remedy : arrayAt(status, "remedies")) {
     const std::string of(textAt(remedy, "of"));
-    const std::int64_t pods = numberAt(remedy, "pods");
+    const std::int64_t pods = countAt(remedy, "pods");
     std::vector<std::string> ways;
     if (const std::string missing = missingText(remedy); !missing.empty()) ways.push_back(missing);
     for (const json::value& one : arrayAt(remedy, "butForOne"))
@@ -118,7 +112,7 @@ void addRemedies(std::string& out, const json::value& status) {
         ways.push_back(fmt::format("{}: {}", textAt(one, "plugin"), change));
     if (const json::value* nodes = find(remedy, "nodes"))
       ways.push_back(fmt::format("{} like {} would do",
-                                 counted(numberAt(*nodes, "count"), "more node"),
+                                 counted(countAt(*nodes, "count"), "more node"),
                                  textAt(*nodes, "like")));
     if (ways.empty()) continue;
     const std::string who =
@@ -152,7 +146,7 @@ void addQuotas(std::string& out, const json::value& status) {
 
 void addOthers(std::string& out, const json::value& status) {
   const auto& others = arrayAt(status, "others");
-  const std::int64_t hidden = numberAt(status, "hiddenOthers");
+  const std::int64_t hidden = countAt(status, "hiddenOthers");
   if (others.empty() && hidden == 0) return;
   out += fmt::format("\n{} that wait{} now would get nodes.\n",
                      counted(static_cast<std::int64_t>(others.size()) + hidden, "pod"),
@@ -170,13 +164,13 @@ std::string simulationText(const json::value& result, bool explain) {
   if (!found) return "the answer has no status\n";
   const json::value& status = *found;
   std::string out =
-      fmt::format("{} placed, {} pending", numberAt(status, "placed"), numberAt(status, "pending"));
-  if (const std::int64_t rest = numberAt(status, "notTried"); rest > 0)
+      fmt::format("{} placed, {} pending", countAt(status, "placed"), countAt(status, "pending"));
+  if (const std::int64_t rest = countAt(status, "notTried"); rest > 0)
     out += fmt::format(", {} not tried", rest);
   out += '\n';
   addPods(out, status, explain);
   addPending(out, status);
-  addHidden(out, status, "hiddenPods", "more pod");
+  addHiddenPods(out, status);
   addRemedies(out, status);
   addVictims(out, status);
   addOthers(out, status);
@@ -192,7 +186,7 @@ bool allPlaced(const json::value& result) {
   const json::value* status = find(result, "status");
   const json::value* complete = status ? find(*status, "complete") : nullptr;
   if (!complete || !complete->is_bool() || !complete->get_bool()) return false;
-  if (numberAt(*status, "pending") > 0) return false;  // the answer may hide pods
+  if (countAt(*status, "pending") > 0) return false;  // the answer may hide pods
   for (const json::value& pod : arrayAt(*status, "pods"))
     if (textAt(pod, "state") != "placed") return false;
   return true;

@@ -16,6 +16,7 @@
 #include "koordctl/explain/layout.h"
 #include "koordctl/simulate/question.h"
 #include "koordctl/simulate/snapshot_api.h"
+#include "model/well_known.h"
 #include "scheduler/config/shipped.h"
 #include "scheduler/core/informers.h"
 #include "scheduler/oracle/oracle.h"
@@ -26,7 +27,6 @@ namespace koord::koordctl {
 namespace {
 
 constexpr std::string_view kConfigMap = "koord-scheduler-config";
-constexpr std::string_view kConfigNamespace = "koordinator-system";
 // Nothing else waits for this process.
 constexpr scheduler::oracle::ForkLimits kLimits{
     .time = std::chrono::seconds(60), .grace = std::chrono::seconds(60), .memory = 8ULL << 30};
@@ -91,7 +91,7 @@ class Contents {
 
   Result<> addConfig(const json::value& object) {
     if (textAt(object, "metadata", "name") == kConfigMap &&
-        textAt(object, "metadata", "namespace") == kConfigNamespace)
+        textAt(object, "metadata", "namespace") == model::kSystemNamespace)
       configuration_ = textAt(object, "data", kConfigMap);
     return {};
   }
@@ -162,7 +162,7 @@ Result<scheduler::SchedulerConfiguration> configurationOf(const json::value& giv
                                                           const Contents& contents,
                                                           std::vector<std::string>& notes) {
   std::string text = contents.configuration();
-  std::string source = fmt::format("ConfigMap {}/{}", kConfigNamespace, kConfigMap);
+  std::string source = fmt::format("ConfigMap {}/{}", model::kSystemNamespace, kConfigMap);
   if (!given.is_null()) {
     text = toJson(given);
     source = "--config";

@@ -58,8 +58,9 @@ def record(koordctl, seconds, folder):
     return seen
 
 
-def shown(screen):
-    """Without the token of the console."""
+def shown(screen, folder):
+    """The screen as a picture has it: without the token of the console, with the default data folder."""
+    screen = screen.replace(folder, "/var/lib/koordctl").replace("koordctl/data", "koordctl")
     return re.sub(r"#token=\w+", "", screen)
 
 
@@ -70,7 +71,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="screen-") as folder:
         screens = record(os.path.join(options.programs, "koordctl"), options.seconds, folder)
-        found = [(float(use.group(1)), shown(screen.replace(folder, "/var/lib/koordctl").replace("koordctl/data", "koordctl")))
+        found = [(float(use.group(1)), shown(screen, folder))
                  for screen in screens if STARTED.search(screen) and (use := LS_USE.search(screen))]
     if not found:
         print("no screen showed CPU suppress: the demo needs root and cgroups", file=sys.stderr)

@@ -11,11 +11,27 @@ from waiting import SKIP, Failure
 
 
 def parsed(what, *paths):
-    """The options of the command line, which are all paths and needed."""
+    """The options of the command line, which are all paths and needed. Ends the test with status 77 without kubectl."""
     parser = argparse.ArgumentParser(description=what.splitlines()[0])
     for path in paths:
         parser.add_argument(path, required=True, type=os.path.abspath)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if not shutil.which("kubectl"):
+        print("skipped: kubectl is missing")
+        sys.exit(SKIP)
+    return options
+
+
+def call(steps, cluster, *arguments):
+    """Calls the steps with the arguments until one fails. The exit status."""
+    for step in steps:
+        try:
+            step(*arguments)
+        except Failure as failure:
+            print("FAIL", step.__name__, failure, cluster.log_tail())
+            return 1
+        print("ok  ", step.__name__.replace("_", " "), flush=True)
+    return 0
 
 
 def run_steps(what, make, *needed):
@@ -24,22 +40,13 @@ def run_steps(what, make, *needed):
     `needed`: more options of the command line, which are paths. The exit status; 77 means that kubectl is missing.
     """
     options = parsed(what, "--programs", *needed)
-    if not shutil.which("kubectl"):
-        print("skipped: kubectl is missing")
-        return SKIP
     with tempfile.TemporaryDirectory(prefix="koord-steps-", ignore_cleanup_errors=True) as folder:
         test = make(options, folder)
         try:
-            for step in test.steps():
-                step()
-                print("ok  ", step.__name__.replace("_", " "), flush=True)
-        except Failure as failure:
-            print("FAIL", step.__name__, failure, test.cluster.log_tail())
-            return 1
+            return call(test.steps(), test.cluster)
         finally:
             if test.cluster.process:
                 test.cluster.kill()
-    return 0
 
 
 def run_on_simulated_nodes(what, steps, *flags):
@@ -48,19 +55,10 @@ def run_on_simulated_nodes(what, steps, *flags):
     A flag may name a file of the repository as {source}/FILE. The exit status; 77 means that kubectl is missing.
     """
     options = parsed(what, "--programs", "--source")
-    if not shutil.which("kubectl"):
-        print("skipped: kubectl is missing")
-        return SKIP
     with tempfile.TemporaryDirectory(prefix="koord-simulated-") as folder:
         cluster = Cluster(options.programs, folder, "--host-node=off", *(flag.format(source=options.source) for flag in flags))
         cluster.start()
         try:
-            for step in steps:
-                step(cluster, options.source)
-                print("ok  ", step.__name__.replace("_", " "), flush=True)
-        except Failure as failure:
-            print(f"failed: {failure}{cluster.log_tail()}", file=sys.stderr)
-            return 1
+            return call(steps, cluster, cluster, options.source)
         finally:
             cluster.stop()
-    return 0

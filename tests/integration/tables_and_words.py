@@ -108,6 +108,8 @@ def values(cluster, _source):
     check(cell(cluster, "podmigrationjobs", "nowhere", "REASON", "-o", "wide"), "why a job failed")
     check(cell(cluster, "podgroups", "train", "MIN-MEMBER") == "3", "the members of a gang")
     check(cell(cluster, "clustercolocationprofiles", "batch", "QOS") == "BE", "the class of a profile")
+    # Those of koord-scheduler itself.
+    wait_until("quotas", lambda: cluster.get("elasticquotas", "-A")["items"])
 
 
 def descriptions(cluster, _source):

@@ -62,7 +62,7 @@ void refuse(net::Responder& responder, int status, std::string message) {
 
 template <class T>
 void Console::addTable(const char* name) {
-  Table::Read read = [](const kube::Received& received) -> Result<Row> {
+  Table::Read read = [](const kube::Received& received) -> Result<std::optional<Row>> {
     auto object = received.as<T>();
     if (!object) return fail(std::move(object.error()));
     return rowOf(*object);

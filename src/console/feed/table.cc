@@ -133,8 +133,9 @@ void Table::upsert(const kube::Received& object) {
     log::warn("console: ignoring {} {}: {}", type_.kind, keyIn(object), row.error().message);
     return;
   }
-  unseen_.erase(row->key);
-  if (rows_.put(*std::move(row)) && synced_) onChange_();
+  if (!*row) return remove(object);
+  unseen_.erase((*row)->key);
+  if (rows_.put(**std::move(row)) && synced_) onChange_();
 }
 
 void Table::remove(const kube::Received& object) {

@@ -31,7 +31,8 @@ json::value accessJson(const Access& access);
 
 class Table final : private kube::ReflectorSink {
  public:
-  using Read = std::function<Result<Row>(const kube::Received& object)>;
+  // nullopt: there is nothing to show of the object.
+  using Read = std::function<Result<std::optional<Row>>(const kube::Received& object)>;
 
   // `onChange` is called after every change of rows or access.
   Table(std::string name, const api::ResourceType& type, Read read, kube::Api& api,

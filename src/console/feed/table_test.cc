@@ -72,16 +72,17 @@ class TableTest : public testing::Test {
     cluster_.put(api::Node::kType,
                  R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name + R"("}})");
   }
-  static Result<Row> readNode(const kube::Received& received) {
-    auto node = received.as<api::Node>();
-    if (!node) return fail(std::move(node.error()));
-    return rowOf(*node);
+  template <class T>
+  static Result<std::optional<Row>> read(const kube::Received& received) {
+    auto object = received.as<T>();
+    if (!object) return fail(std::move(object.error()));
+    return rowOf(*object);
   }
 
   VirtualLoop loop_;
   apiserver::EmbeddedCluster cluster_{loop_};
   WatchRightsApi api_{cluster_, loop_};
-  Table table_{"nodes", api::Node::kType, readNode, api_, loop_, [] {}};
+  Table table_{"nodes", api::Node::kType, read<api::Node>, api_, loop_, [] {}};
 };
 
 }  // namespace
@@ -117,6 +118,23 @@ TEST_F(TableTest, RowsAreOldOnceTheWatchIsRefusedAndCurrentOnceItIsNot) {
   EXPECT_FALSE(table_.stale());
   EXPECT_EQ(table_.access().message, "");
   EXPECT_EQ(table_.rows().size(), 2u);
+}
+
+TEST_F(TableTest, ANodeMetricIsARowFromItsFirstMeasurement) {
+  cluster_.install(std::string(KOORD_DEPLOY) + "/crds/slo.koordinator.sh_nodemetrics.yaml");
+  Table metrics{"metrics", api::NodeMetric::kType, read<api::NodeMetric>, api_, loop_, [] {}};
+  const auto put = [&](const std::string& status) {
+    cluster_.put(api::NodeMetric::kType, R"({"apiVersion": "slo.koordinator.sh/v1alpha1",
+      "kind": "NodeMetric", "metadata": {"name": "n1"}, "spec": {}, "status": )" +
+                                             status + "}");
+    loop_.advance(1s);
+    return metrics.rows().size();
+  };
+  metrics.start("");
+  EXPECT_EQ(put("{}"), 0u);
+  EXPECT_TRUE(metrics.settled());
+  EXPECT_EQ(put(R"({"updateTime": "2026-01-01T00:00:00Z", "nodeMetric": {}})"), 1u);
+  EXPECT_EQ(put("{}"), 0u);
 }
 
 }  // namespace koord::console

@@ -38,10 +38,7 @@ History::Step sampleOf(const Tables& tables) {
     add(requested, row.figures);
   });
   std::unordered_map<std::string_view, const Figures*> measured;
-  // koord-manager creates a NodeMetric before koordlet has measured anything.
-  tables.metrics->forEach([&](const Row& row) {
-    if (row.figures != Figures{}) measured.emplace(row.key, &row.figures);
-  });
+  tables.metrics->forEach([&](const Row& row) { measured.emplace(row.key, &row.figures); });
   tables.nodes->forEach([&](const Row& row) {
     add(offered, row.figures);
     const auto metric = measured.find(row.key);

@@ -83,13 +83,11 @@ Row rowOf(const api::Node& node) {
 }
 
 // node, measured, cpu, memory, system cpu, system memory, cpu and memory of BE pods
-Row rowOf(const api::NodeMetric& metric) {
+std::optional<Row> rowOf(const api::NodeMetric& metric) {
+  if (!metric.status.nodeMetric || !metric.status.updateTime) return std::nullopt;
   Row row{metric.metadata.name, {}, {}, {}};
-  api::ResourceList node, system;
-  if (metric.status.nodeMetric) {
-    node = metric.status.nodeMetric->nodeUsage.resources;
-    system = metric.status.nodeMetric->systemUsage.resources;
-  }
+  const api::ResourceList& node = metric.status.nodeMetric->nodeUsage.resources;
+  const api::ResourceList& system = metric.status.nodeMetric->systemUsage.resources;
   row.figures.cpu = model::amountOf(node, model::kCpu).milliValue();
   row.figures.memory = mebibytes(model::amountOf(node, model::kMemory));
   for (const auto& pod : metric.status.podsMetric) {
@@ -99,7 +97,7 @@ Row rowOf(const api::NodeMetric& metric) {
   }
   RowWriter out;
   out.text(metric.metadata.name);
-  out.time(metric.status.nodeMetric ? metric.status.updateTime : api::Time());
+  out.time(metric.status.updateTime);
   out.number(row.figures.cpu);
   out.number(row.figures.memory);
   out.number(model::amountOf(system, model::kCpu).milliValue());

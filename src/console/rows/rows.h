@@ -3,6 +3,8 @@
 // The row of an object of each kind. Pure functions; the columns of each are in the .cc file, in
 // order.
 
+#include <optional>
+
 #include "api/core.h"
 #include "api/elasticquota.h"
 #include "api/migration.h"
@@ -16,7 +18,8 @@ namespace koord::console {
 
 Row rowOf(const api::Pod& pod);
 Row rowOf(const api::Node& node);
-Row rowOf(const api::NodeMetric& metric);
+// nullopt before the first measurement: koord-manager creates the object, koordlet measures.
+std::optional<Row> rowOf(const api::NodeMetric& metric);
 Row rowOf(const api::ElasticQuota& quota);
 Row rowOf(const api::PodGroup& group);
 Row rowOf(const api::PodMigrationJob& job);

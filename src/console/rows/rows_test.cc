@@ -15,7 +15,9 @@ Row rowIn(std::string_view text) {
   EXPECT_TRUE(document) << document.error().message;
   const auto object = api::decode<T>(*document);
   EXPECT_TRUE(object) << object.error().message;
-  return rowOf(*object);
+  const std::optional<Row> row = rowOf(*object);
+  EXPECT_TRUE(row);
+  return row.value_or(Row());
 }
 
 json::array columnsIn(const Row& row) {

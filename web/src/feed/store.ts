@@ -60,11 +60,6 @@ export class Store {
     for (const row of event.rows ?? []) {
       const key = keyOf(event.t, row);
       const object = new Kind(key, row);
-      // koord-manager creates a NodeMetric before koordlet has measured anything.
-      if (object instanceof Metric && object.updated === 0) {
-        table.delete(key);
-        continue;
-      }
       if (pods) this.replace(key, object as Pod);
       table.set(key, object);
     }

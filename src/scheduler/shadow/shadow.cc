@@ -64,7 +64,8 @@ SchedulerConfiguration shadowConfiguration(SchedulerConfiguration configuration,
     profiles.resize(1);
     own = profiles.begin();
     log::info("no profile is called {}: its pods are decided by the first one, {}", incumbent,
-              std::exchange(own->schedulerName, incumbent));
+              own->schedulerName);
+    own->schedulerName = incumbent;
   }
   own->percentageOfNodesToScore.reset();
   configuration.percentageOfNodesToScore = 0;
@@ -253,7 +254,6 @@ void Shadow::compare(Question question) {
   const SteadyTime now = executor_.steadyNow();
   if (!budget_.mayWork(now)) return fellBehind(Skip::Behind);
   if (decider_.needsExtender(*question.pod)) return metrics_.skipped(Skip::Extender);
-  deadline_ = budget_.end();
   Choice ours;
   const std::optional<Match> match = compareNow(question, ours);
   if (!match) {
@@ -317,15 +317,14 @@ std::optional<Match> Shadow::checkAgain(const Difference& difference) {
   const Question& question = difference.question;
   const SteadyTime begun = executor_.steadyNow();
   if (!budget_.mayWork(begun)) return std::nullopt;
-  deadline_ = budget_.end();
   Cluster::Transaction without(decider_.cluster());
   decider_.cluster().removePod(question.pod->uid());
   const bool nearby =
       agreesNow(question) || agreesNearby(question, difference.since - options_.moment);
+  const bool known = nearby || !outOfTime();
   budget_.spend(executor_.steadyNow() - begun);
-  if (nearby) return Match::NearbyState;
-  if (outOfTime()) return std::nullopt;
-  return difference.match;
+  if (!known) return std::nullopt;
+  return nearby ? Match::NearbyState : difference.match;
 }
 
 void Shadow::fellBehind(Skip why) {

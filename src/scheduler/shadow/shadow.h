@@ -115,7 +115,7 @@ class Shadow {
   bool agreesNow(const Question& question) { return same(question, decide(question, true)); }
   bool agreesNearby(const Question& question, SteadyTime since);
   // The comparison that runs has used up the budget.
-  bool outOfTime() const { return executor_.steadyNow() >= deadline_; }
+  bool outOfTime() const { return executor_.steadyNow() >= budget_.end(); }
   Difference describe(Question question, Choice ours);
   NodeId nodeOf(const Choice& choice);
   void settle();
@@ -133,7 +133,6 @@ class Shadow {
   Decider decider_;
   ShadowMetrics metrics_;
   WorkBudget budget_;
-  SteadyTime deadline_{};
   RecentChanges changes_;
   std::unordered_map<std::string, Seen> seen_;  // waiting pods of any scheduler, by uid
   std::uint64_t pods_ = 0;

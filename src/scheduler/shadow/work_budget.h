@@ -20,7 +20,7 @@ class WorkBudget {
     since_ = now;
     return left_ > Duration::zero();
   }
-  // When work that begins now, after mayWork(now), has used up what is left.
+  // When the work that began at the last mayWork() has used up what is left, until it is spent.
   SteadyTime end() const { return since_ + left_; }
   void spend(Duration took) { left_ -= took; }
 

@@ -157,7 +157,8 @@ TEST(FragmentationAware, without_gpus_cpu_and_memory_are_kept_in_the_ratio_that_
   EXPECT_LT(scores.at("uneven"), 90);
 }
 
-// Random pods and changes of nodes: the search keeps the scores of nodes that have not changed.
+// Random pods and changes of nodes: the search keeps the scores of nodes that have not changed, and
+// the plugin their waste.
 class KeptScores {
  public:
   KeptScores() {
@@ -203,12 +204,18 @@ class KeptScores {
       if (why.empty()) feasible.push_back(node);
     if (feasible.size() < 2) return;
     const std::string chosen = f_.world.place(pod);
+    if (random_.chance(0.5)) forget();
     const auto anew = f_.world.scores(pod, feasible);
     std::int64_t best = 0;
     for (const auto& [node, total] : anew) best = std::max(best, total);
     ASSERT_EQ(anew.at(chosen), best) << pods_ << " " << chosen;
     ++compared_;
     f_.schedule(builder);
+  }
+
+  // New labels of any node make the plugin forget all nodes. No pod fits this one.
+  void forget() {
+    f_.world.node(aNode("elsewhere").allocatable("cpu", "0").label("of", std::to_string(pods_)));
   }
 
   Random random_{11};

@@ -10,11 +10,10 @@
 // published_allocation.csv, are in the same line.
 //
 // With --defragment N, pods then move so that dropped tasks fit, at most N moves in an experiment
-// (defragmentation.h); the figure is the allocation after so many moves. --arrivals 100 ends the
-// arrivals at 100 % of the cluster.
+// (defragmentation.h); the figure is the allocation after so many moves.
 //
 //   bench_packing --traces FOLDER [--workloads default,cpu250] [--seeds 10] [--defragment N]
-//       [--arrivals 130] [--filter REGEX]
+//       [--filter REGEX]
 //
 // FOLDER has nodes_gpu.csv, pods_WORKLOAD.csv and published_allocation.csv. Without --traces
 // everything is skipped.
@@ -44,7 +43,6 @@ struct Options {
   std::vector<std::string> workloads;
   int seeds = 10;
   std::size_t moves = 0;  // of the defragmentation
-  int arrivals = 130;     // percent of the cluster
 };
 
 struct Policy {
@@ -113,17 +111,21 @@ struct Outcome {
   double seconds = 0;                      // of CPU, for the whole experiment
   double setup = 0;                        // of these, until the scheduler knows the nodes
   std::vector<double> decisions;           // microseconds
-  std::size_t tasks = 0;
   bench::Defragmentation::Outcome defragmented;
 };
 
+// In thousandths of GPUs.
+std::int64_t capacityOf(const std::vector<TraceNode>& nodes) {
+  std::int64_t sum = 0;
+  for (const TraceNode& node : nodes) sum += node.gpus * 1000;
+  return sum;
+}
+
 Outcome experiment(const std::vector<TraceNode>& nodes, const std::vector<TraceTask>& tasks,
                    const Policy& policy, std::uint64_t seed, const Options& options) {
-  std::int64_t capacity = 0;
-  for (const TraceNode& node : nodes) capacity += node.gpus * 1000;
+  const std::int64_t capacity = capacityOf(nodes);
   Random random(seed);
   const auto order = arrivals(tasks, capacity * 13 / 10, random);
-  const std::int64_t last = options.arrivals < 130 ? capacity * options.arrivals / 100 : INT64_MAX;
   Outcome outcome;
   const double begin = bench::cpuSeconds();
   const auto cluster = TraceCluster::create(configurationOf(policy), nodes, seed).value();
@@ -134,23 +136,25 @@ Outcome experiment(const std::vector<TraceNode>& nodes, const std::vector<TraceT
   const auto percent = [&] {
     return 100 * static_cast<double>(allocated) / static_cast<double>(capacity);
   };
-  for (std::size_t n = 0; n < order.size() && arrived < last; ++n) {
+  for (std::size_t n = 0; n < order.size(); ++n) {
     const std::string name = fmt::format("task-{}", n);
     const bench::Stopwatch one;
     cluster->add(*order[n], name);
     cluster->advance({});
     outcome.decisions.push_back(1e6 * one.seconds());
     const bool placed = !cluster->nodeOf(name).empty();
-    if (!placed) cluster->remove(name);
-    if (placed) placedTasks.emplace(name, order[n]);
-    if (!placed) dropped.push_back(order[n]);
+    if (placed) {
+      placedTasks.emplace(name, order[n]);
+      allocated += order[n]->gpuMilli();
+    } else {
+      dropped.push_back(order[n]);
+      cluster->remove(name);
+    }
     arrived += order[n]->gpuMilli();
-    if (placed) allocated += order[n]->gpuMilli();
     if (outcome.at100 == 0 && arrived >= capacity) outcome.at100 = percent();
     if (outcome.at110 == 0 && arrived >= capacity * 11 / 10) outcome.at110 = percent();
   }
   outcome.at130 = percent();
-  outcome.tasks = outcome.decisions.size();
   outcome.seconds = bench::cpuSeconds() - begin;
   if (options.moves > 0)
     outcome.defragmented =
@@ -159,7 +163,7 @@ Outcome experiment(const std::vector<TraceNode>& nodes, const std::vector<TraceT
 }
 
 // The mean allocation after so many moves, in percent, and what happened to relocations.
-void addDefragmented(const bench::Defragmentation::Outcome& outcome, double capacity,
+void addDefragmented(const bench::Defragmentation::Outcome& outcome, std::int64_t capacity,
                      const Options& options, Numbers& metrics) {
   for (const std::size_t budget : {0U, 25U, 50U, 100U, 200U, 400U, 800U, 1600U}) {
     if (budget > options.moves) break;
@@ -167,7 +171,7 @@ void addDefragmented(const bench::Defragmentation::Outcome& outcome, double capa
     for (const auto& step : outcome.steps)
       if (step.moves <= budget) allocated = step.allocated;
     metrics[fmt::format("allocated_percent_after_{}_moves", budget)] +=
-        100 * static_cast<double>(allocated) / capacity / options.seeds;
+        100 * static_cast<double>(allocated) / static_cast<double>(capacity) / options.seeds;
   }
   metrics["moves"] += static_cast<double>(outcome.steps.back().moves) / options.seeds;
   metrics["relocations_refused"] += static_cast<double>(outcome.refused) / options.seeds;
@@ -199,16 +203,15 @@ Numbers run(const Options& options, const std::string& workload, const Policy& p
   if (!nodes || !tasks) return {};
   Numbers metrics;
   std::vector<double> decisions;
-  double slowest = 0, lowest = 100, capacity = 0;
-  for (const TraceNode& node : *nodes) capacity += static_cast<double>(node.gpus) * 1000;
+  double slowest = 0, lowest = 100;
   for (int seed = 0; seed < options.seeds; ++seed) {
     const Outcome one =
         experiment(*nodes, *tasks, policy, 42 + static_cast<std::uint64_t>(seed), options);
-    if (options.moves > 0) addDefragmented(one.defragmented, capacity, options, metrics);
+    if (options.moves > 0) addDefragmented(one.defragmented, capacityOf(*nodes), options, metrics);
     metrics["allocated_percent_at_100"] += one.at100 / options.seeds;
     metrics["allocated_percent_at_110"] += one.at110 / options.seeds;
     metrics["allocated_percent_at_130"] += one.at130 / options.seeds;
-    metrics["tasks"] += static_cast<double>(one.tasks) / options.seeds;
+    metrics["tasks"] += static_cast<double>(one.decisions.size()) / options.seeds;
     metrics["cpu_seconds"] += one.seconds / options.seeds;
     metrics["cpu_seconds_of_setup"] += one.setup / options.seeds;
     slowest = std::max(slowest, one.seconds);
@@ -240,8 +243,6 @@ int main(int argc, char** argv) {
       workloads = argv[++i];
     } else if (name == "--defragment" && i + 1 < argc) {
       options.moves = static_cast<std::size_t>(std::max(0, std::atoi(argv[++i])));
-    } else if (name == "--arrivals" && i + 1 < argc) {
-      options.arrivals = std::clamp(std::atoi(argv[++i]), 1, 130);
     } else if (name == "--seeds" && i + 1 < argc) {
       options.seeds = std::max(1, std::atoi(argv[++i]));
     } else {

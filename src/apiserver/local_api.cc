@@ -49,10 +49,10 @@ struct ClientEnd {
   bool open = true;
 };
 
-// What a line of JSON or a protobuf frame carries.
-std::string_view eventIn(std::string_view sent) {
-  if (sent.starts_with('{')) return sent.substr(0, sent.size() - 1);
-  return sent.substr(std::min(api::kFrameHead, sent.size()));
+// What a protobuf frame or a line of JSON carries.
+std::string_view eventIn(std::string_view sent, bool frame) {
+  return frame ? sent.substr(std::min(api::kFrameHead, sent.size()))
+               : sent.substr(0, sent.size() - 1);
 }
 
 class LocalWatch final : public kube::Watch {
@@ -117,10 +117,10 @@ std::unique_ptr<kube::Watch> LocalApi::watch(kube::Request request, kube::WatchS
     lines.onLine = [server, executor, clientEnd, protobuf](const Bytes& line) {
       Bytes sent = line;
       if (protobuf) sent = server->watchFrames()->frameOf(line, server->registry());
-      executor->post([clientEnd, sent = std::move(sent)] {
+      executor->post([clientEnd, protobuf, sent = std::move(sent)] {
         if (!clientEnd->open) return;
         const auto onEvent = clientEnd->sink.onEvent;  // may end the watch
-        if (onEvent) onEvent(eventIn(*sent));
+        if (onEvent) onEvent(eventIn(*sent, protobuf));
       });
     };
     lines.onEnd = close;

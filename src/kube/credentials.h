@@ -33,6 +33,7 @@ struct ExecPlugin {
   std::string apiVersion;   // client.authentication.k8s.io/v1 or v1beta1
   std::string installHint;  // for the user, if the command does not exist
   std::string clusterInfo;  // JSON of spec.cluster, "" = not provided
+  bool operator==(const ExecPlugin&) const = default;
 };
 // The same source for the same plugin and TlsConfig, as long as a client holds it.
 std::shared_ptr<CredentialSource> credentialsFromPlugin(ExecPlugin plugin,

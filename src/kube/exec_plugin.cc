@@ -9,7 +9,6 @@
 #include <optional>
 #include <system_error>
 #include <thread>
-#include <tuple>
 
 #include "base/json.h"
 #include "base/run_program.h"
@@ -96,13 +95,6 @@ Result<Issued> runPlugin(const ExecPlugin& plugin, const net::TlsConfig& tls,
   return issued;
 }
 
-// What tells two plugins apart.
-auto partsOf(const ExecPlugin& plugin, const net::TlsConfig& tls) {
-  return std::tie(plugin.command, plugin.args, plugin.env, plugin.apiVersion, plugin.installHint,
-                  plugin.clusterInfo, tls.caPem, tls.certPem, tls.keyPem, tls.serverName,
-                  tls.insecureSkipVerify);
-}
-
 class PluginCredentials final : public CredentialSource {
  public:
   PluginCredentials(ExecPlugin plugin, std::shared_ptr<const net::TlsConfig> tls)
@@ -113,7 +105,7 @@ class PluginCredentials final : public CredentialSource {
   }
 
   bool isOf(const ExecPlugin& plugin, const net::TlsConfig& tls) const {
-    return partsOf(plugin_, *tls_) == partsOf(plugin, tls);
+    return plugin_ == plugin && *tls_ == tls;
   }
 
   Task<Result<Credentials>> credentials(Executor& executor) override {

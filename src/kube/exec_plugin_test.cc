@@ -37,9 +37,9 @@ class ExecPluginTest : public net::NetTest {
   std::string text(const std::string& name) {
     return readTextFile(folder + "/" + name).value_or("");
   }
-  void use(ExecPlugin plugin) {
+  void use(ExecPlugin plugin, const net::TlsConfig& tls = {}) {
     plugin.apiVersion = kV1;
-    source = credentialsFromPlugin(std::move(plugin), std::make_shared<net::TlsConfig>());
+    source = credentialsFromPlugin(std::move(plugin), std::make_shared<net::TlsConfig>(tls));
   }
   std::future<Result<Credentials>> askLater() {
     return spawn<Result<Credentials>>([this] { return source->credentials(loop.loop()); });
@@ -80,6 +80,8 @@ TEST_F(ExecPluginTest, ClientsWithTheSamePluginShareItsCredentials) {
   EXPECT_NE(source, first);
   EXPECT_EQ(ask().value().token, "t");
   EXPECT_EQ(text("runs"), "run\nrun\n");
+  use(plugin, {.serverName = "other.example.test"});
+  EXPECT_NE(source, first) << "credentials of one server are not for another";
 }
 
 TEST_F(ExecPluginTest, AnExpiredTokenIsFetchedAnew) {

@@ -29,6 +29,7 @@ struct TlsConfig {
   std::string keyPem;
   std::string serverName;  // the name to request and to verify; "" = the host of the URL
   bool insecureSkipVerify = false;
+  bool operator==(const TlsConfig&) const = default;
 };
 
 struct HttpRequest {

@@ -194,6 +194,16 @@ void DecisionChecker::countAtOnce(const PodInfo& pod) {
   if (onRunaway) onRunaway();
 }
 
+// Waiting pods that wake each other by what they write would be tried without end.
+void DecisionChecker::checkRests(const PodInfo& pod, std::int64_t attempts, History& history) {
+  constexpr std::int64_t kTooOften = 100;
+  const WallTime second = std::chrono::floor<std::chrono::seconds>(journal_.clock().wallNow());
+  if (std::exchange(history.second, second) != second) history.attemptsBefore = attempts;
+  if (attempts - history.attemptsBefore == kTooOften)
+    journal_.violated("waiting pods rest", "{} tries {} {} times within a second", process_,
+                      pod.key(), kTooOften);
+}
+
 void DecisionChecker::tried(const PodInfo& pod) {
   countAtOnce(pod);
   if (decisions_.followed.contains(process_))
@@ -214,8 +224,10 @@ void DecisionChecker::tried(const PodInfo& pod) {
   ++history.attempts;
   history.nominated = handle_->nominator().nodeOf(pod.uid());
   journal_.note("{} tries {} for the {}. time", process_, pod.key(), history.attempts);
-  if (!again || placedWithOthers(*pod.pod)) return;
+  if (!again) return;
   const scheduler::Decision& last = log->back();
+  checkRests(pod, last.attempt, history);
+  if (placedWithOthers(*pod.pod)) return;
   // PreBind finds out later what other pods got since the choice.
   if (last.result == "unschedulable" && last.time == std::exchange(history.chosen, WallTime{}) &&
       last.message.find("meanwhile") == std::string::npos)

@@ -12,7 +12,7 @@
 //    nothing if it would not help;
 //  - no attempt starts before its back-off has ended, unless no other pod is ready;
 //  - a process that has lost the leadership stays silent;
-//  - no process tries pods endlessly at one instant of virtual time.
+//  - no process tries pods endlessly at one instant of virtual time, or one pod within a second.
 
 #include <functional>
 #include <map>
@@ -95,8 +95,22 @@ class DecisionChecker {
   class Preemption;  // around DefaultPreemption
   class Audit;       // notified of evictions of all plugins
 
+  // The history of a pod that has been tried.
+  struct History {
+    int attempts = 0;
+    int rejections = 0;
+    int errors = 0;  // in a row
+    WallTime lastEnd{};
+    int preemptions = 0;  // each may make the pod ready early, once its victims are gone
+    WallTime chosen{};    // when the previous attempt chose a node
+    WallTime second{};    // of the last attempt
+    std::int64_t attemptsBefore = 0;  // attempts before that second
+    std::string nominated;            // at the start of the current attempt
+  };
+
   void tried(const scheduler::PodInfo& pod);
   void countAtOnce(const scheduler::PodInfo& pod);
+  void checkRests(const scheduler::PodInfo& pod, std::int64_t attempts, History& history);
   void chosen(const scheduler::PodPtr& pod, scheduler::NodeId node);
   void rejected(const scheduler::PodPtr& pod);
   void preempted(const scheduler::PodPtr& pod, const scheduler::PostFilterResult& result,
@@ -108,17 +122,6 @@ class DecisionChecker {
   bool placedWithOthers(const api::Pod& pod) const;
   PodObject onNode(const scheduler::Cluster::PodRecord& record);
   std::vector<BudgetObject> budgets() const;
-
-  // The history of a pod that has been tried.
-  struct History {
-    int attempts = 0;
-    int rejections = 0;
-    int errors = 0;  // in a row
-    WallTime lastEnd{};
-    int preemptions = 0;    // each may make the pod ready early, once its victims are gone
-    WallTime chosen{};      // when the previous attempt chose a node
-    std::string nominated;  // at the start of the current attempt
-  };
 
   const std::string process_;
   Journal& journal_;

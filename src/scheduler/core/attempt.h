@@ -25,7 +25,8 @@ struct Attempt {
   std::vector<const Extension<PreBindPlugin>*> preBinds;  // those with something to do
   NodeId node = kNoNode;
   std::string nodeName;
-  std::string nominated;  // the node that its object shows or will show as nominated
+  std::string nominated;        // the node that its object shows or will show as nominated
+  bool keptNomination = false;  // after a failure: PostFilter plugins did not change it
   SteadyTime started{};
   std::size_t evaluated = 0;
   std::size_t feasible = 0;

@@ -29,6 +29,7 @@
 #include "scheduler/core/group_member.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/framework/unlike_choices.h"
+#include "scheduler/preemption/evictions.h"
 
 namespace koord::scheduler {
 
@@ -221,8 +222,12 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
 Scheduler::GroupEnd::Nominations Scheduler::nominationsAfter(const std::vector<Member>& members,
                                                              const Member* cause) const {
   using Nominations = GroupEnd::Nominations;
-  if (cause && !shared_.nominator.nodeOf(cause->attempt->pod.uid()).empty())
-    return Nominations::Made;
+  const auto nominated = [this](const Member& member) {
+    return !shared_.nominator.nodeOf(member.attempt->pod.uid()).empty();
+  };
+  if (cause && cause->attempt->keptNomination && std::ranges::any_of(members, nominated))
+    return Nominations::Waits;
+  if (cause && nominated(*cause)) return Nominations::Made;
   const bool refused =
       std::ranges::find(members, Member::Outcome::Refused, &Member::outcome) != members.end();
   if (refused || (cause && cause->failedWithError)) return Nominations::Keep;
@@ -235,9 +240,12 @@ Nomination Scheduler::nominationFor(const Member& member, GroupEnd::Nominations 
   const Nomination planned = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
   if (planned.override) return planned;
   if (nominations == GroupEnd::Nominations::End) return {true, ""};
-  const bool placed = member.outcome == Member::Outcome::Placed;
-  if (placed && nominations == GroupEnd::Nominations::Made) return {true, attempt.nodeName};
-  return {};
+  if (member.outcome != Member::Outcome::Placed || nominations == GroupEnd::Nominations::Keep)
+    return {};
+  if (nominations == GroupEnd::Nominations::Waits &&
+      evictionsOf(*attempt.profile).victimsLeaveFor(*attempt.pod.info))
+    return {true, shared_.nominator.nodeOf(attempt.pod.uid())};
+  return {true, attempt.nodeName};
 }
 
 Task<void> Scheduler::finishMember(Member& member, const Status& verdict, GroupEnd end) {

@@ -217,9 +217,14 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
     const auto alike = [&](const PodInfo& other) {
       return profile != profiles_.end() && profile->second->profile().sameGroup(*old, other);
     };
-    notifyPodEvent(
-        EventResource::AssignedPod, action::kDelete, old, nullptr,
-        [&](const PodInfo& other) { return other.priority <= old->priority && !alike(other); });
+    ClusterEvent event;
+    event.resource = EventResource::AssignedPod;
+    event.actions = action::kDelete;
+    event.oldPod = old;
+    event.nominationEnded = true;
+    queue_->moveAllToActiveOrBackoffQueue(event, [&](const PodInfo& other) {
+      return other.priority <= old->priority && !alike(other);
+    });
   }
 }
 

@@ -217,6 +217,7 @@ Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
   } else {
     nomination = {true, ""};
   }
+  attempt.keptNomination = !nomination.override;
   for (auto* plugin : attempt.profile->profile().afterPostFilter)
     guarded(observer_, "after PostFilter", "AfterPostFilter",
             [&] { plugin->afterPostFilter(attempt.state, attempt.pod.info, result.status); });

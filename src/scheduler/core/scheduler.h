@@ -196,9 +196,11 @@ class Scheduler {
   struct GroupEnd {
     bool runPostFilters = true;
     // Nominations of the other members. Made: where they were placed, because victims of the failed
-    // member terminate. Keep: unchanged, because the next attempt may not meet the same refusal by
-    // Reserve or Permit, or the same error. End: cleared, because there are no victims.
-    enum class Nominations { Made, Keep, End } nominations = Nominations::End;
+    // member terminate. Waits: the same, but those whose own victims still terminate keep theirs,
+    // because the group waits for victims of an earlier attempt. Keep: unchanged, because the next
+    // attempt may not meet the same refusal by Reserve or Permit, or the same error. End: cleared,
+    // because there are no victims.
+    enum class Nominations { Made, Waits, Keep, End } nominations = Nominations::End;
     std::shared_ptr<GroupBinding> together;  // members whose bindings begin
   };
   Task<void> finishMember(Member& member, const Status& verdict, GroupEnd end);

@@ -57,9 +57,20 @@ std::string PodPreemption::ineligibleReason(const PodInfo& pod, const Diagnosis&
         (evictions_.isLeaving(*other) || rules_.waitsFor(*other, pod)))
       terminating.push_back(other);
   }
-  if (terminating.empty()) return "";
+  if (terminating.empty()) return groupAwaitsVictims(pod) ? kVictimsTerminate : "";
   evictions_.awaitVictims(pod, terminating);
   return kVictimsTerminate;
+}
+
+// The pod has a nominated node, but another member of its group was tried before it and took it,
+// because victims still leave that member's own. Both fit when they are gone.
+bool PodPreemption::groupAwaitsVictims(const PodInfo& pod) const {
+  if (handle_.nominator().nodeOf(pod.uid()).empty()) return false;
+  return std::ranges::any_of(handle_.nominator().byNode(), [&](const auto& entry) {
+    return std::ranges::any_of(entry.second, [&](const PodPtr& other) {
+      return handle_.profile().sameGroup(*other, pod) && evictions_.victimsLeaveFor(*other);
+    });
+  });
 }
 
 // From a random position on, but first the favored node of a rehearsal, then those with terminating

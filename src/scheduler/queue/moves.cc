@@ -64,6 +64,8 @@ SchedulingQueue::Strategy SchedulingQueue::isPodWorthRequeuing(const QueuedPod& 
                                                                    : Strategy::Skip;
   }
   if (!pod.profile) return Strategy::Skip;
+  const Strategy woken =
+      event.nominationEnded ? Strategy::AfterWholeBackoff : Strategy::AfterBackoff;
   Strategy strategy = Strategy::Skip;
   for (const auto& plugin : pod.profile->registrations) {
     // Few plugins register for an event. Checking that is faster than checking the pod's rejectors.
@@ -81,8 +83,8 @@ SchedulingQueue::Strategy SchedulingQueue::isPodWorthRequeuing(const QueuedPod& 
                 [&] { hint = registration.hint(*pod.info, event); });
       if (observer) observer->hint(plugin.plugin, event, hint, executor_.steadyNow() - since);
       if (hint == Hint::Skip) continue;
-      if (pending) return Strategy::Immediately;
-      strategy = Strategy::AfterBackoff;
+      if (pending && !event.nominationEnded) return Strategy::Immediately;
+      strategy = woken;
       if (pod.pendingPlugins.empty()) return strategy;
       break;
     }
@@ -98,7 +100,7 @@ void SchedulingQueue::recordForInFlightPods(const ClusterEvent& event, const std
 void SchedulingQueue::moveAllToActiveOrBackoffQueue(
     const ClusterEvent& event, const std::function<bool(const PodInfo&)>& affects) {
   if (!isEventOfInterest(event)) return;
-  if (!hasSubscriber(event)) return recordForInFlightPods(event, {});
+  if (wholeBackoff_.empty() && !hasSubscriber(event)) return recordForInFlightPods(event, {});
   // Pods can only leave the map during iteration; collect them first.
   std::vector<std::pair<Entry*, Strategy>> moves;
   for (const auto& [uid, entry] : unschedulable_) {
@@ -120,6 +122,12 @@ void SchedulingQueue::moveAllToActiveOrBackoffQueue(
     }
     const Strategy strategy = isPodWorthRequeuing(entry->pod, event);
     if (strategy != Strategy::Skip) moves.emplace_back(entry, strategy);
+  }
+  // Those that are not tried early may be now.
+  for (Entry* entry : wholeBackoff_) {
+    if (affects && !affects(*entry->pod.info)) continue;
+    const Strategy strategy = isPodWorthRequeuing(entry->pod, event);
+    if (strategy > Strategy::AfterWholeBackoff) moves.emplace_back(entry, strategy);
   }
   const std::string label = labelOf(event);
   for (const auto& [entry, strategy] : moves) {

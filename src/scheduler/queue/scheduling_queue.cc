@@ -16,7 +16,8 @@
 // backoff alone. Backoff starts at podInitialBackoffSeconds and doubles with each attempt up to
 // podMaxBackoffSeconds. Its ends are rounded to seconds, so that pods that failed together are
 // tried together, in queue order and not in the order of their failures. If nothing else is ready,
-// a pod is taken out of backoff early: the scheduler is idle otherwise.
+// a pod is taken out of backoff early: the scheduler is idle otherwise. Not early are pods that
+// failed with an error, and pods that only the end of a nomination woke.
 //
 // Cost: an insertion or pop is O(log n) comparisons of the QueueSort plugin; an event is
 // O(unschedulable pods) hints, only of plugins that registered for its kind; memory of events is
@@ -73,6 +74,7 @@ SchedulingQueue::SchedulingQueue(Executor& executor, QueueOptions options, Profi
       wallOffset_(executor.wallNow().time_since_epoch() - executor.steadyNow().time_since_epoch()),
       active_(ActiveOrder{this}),
       backoff_(BackoffOrder{this}),
+      wholeBackoff_(BackoffOrder{this}),
       errorBackoff_(BackoffOrder{this}) {}
 
 SchedulingQueue::~SchedulingQueue() {
@@ -102,12 +104,17 @@ const Profile* SchedulingQueue::profileOf(const PodInfo& pod) const {
   return it == profiles_.end() ? nullptr : it->second;
 }
 
+SchedulingQueue::BackoffQueue& SchedulingQueue::backoffQueueOf(const Entry& entry) {
+  if (entry.place == QueuePlace::ErrorBackoff) return errorBackoff_;
+  return entry.mayBeEarly ? backoff_ : wholeBackoff_;
+}
+
 // Inserts into the sorted queue of its place. Most pods come in order, so the end is tried first.
 void SchedulingQueue::insert(Entry& entry) {
   if (entry.place == QueuePlace::Active) {
     entry.inActive = active_.insert(active_.end(), &entry);
   } else {
-    auto& queue = entry.place == QueuePlace::Backoff ? backoff_ : errorBackoff_;
+    auto& queue = backoffQueueOf(entry);
     entry.inBackoff = queue.insert(queue.end(), &entry);
   }
 }
@@ -152,10 +159,8 @@ void SchedulingQueue::leaveQueue(Entry& entry) {
       active_.erase(entry.inActive);
       break;
     case QueuePlace::Backoff:
-      backoff_.erase(entry.inBackoff);
-      break;
     case QueuePlace::ErrorBackoff:
-      errorBackoff_.erase(entry.inBackoff);
+      backoffQueueOf(entry).erase(entry.inBackoff);
       break;
     case QueuePlace::Gated:
       --gatedCount_;
@@ -218,7 +223,8 @@ void SchedulingQueue::requeue(Entry& entry, Strategy strategy, const std::string
                event);
   } else if (gated(entry)) {
     enterQueue(entry, QueuePlace::Gated, event);
-  } else if (strategy == Strategy::AfterBackoff && backingOff(entry.pod)) {
+  } else if (strategy != Strategy::Immediately && backingOff(entry.pod)) {
+    entry.mayBeEarly = strategy == Strategy::AfterBackoff;
     enterQueue(entry,
                entry.pod.consecutiveErrors > 0 ? QueuePlace::ErrorBackoff : QueuePlace::Backoff,
                event);
@@ -412,9 +418,10 @@ void SchedulingQueue::addUnschedulableIfNotPresent(QueuedPod pod) {
       if (!it->uid.empty() || (!it->onlyFor.empty() && it->onlyFor != uid)) continue;
       const Strategy answer = isPodWorthRequeuing(pod, it->event);
       if (answer == Strategy::Skip) continue;
-      strategy = answer;
-      label = labelOf(it->event);
-      if (answer == Strategy::Immediately || pod.pendingPlugins.empty()) break;
+      if (answer > strategy) label = labelOf(it->event);
+      strategy = std::max(strategy, answer);
+      if (answer == Strategy::Immediately) break;
+      if (answer == Strategy::AfterBackoff && pod.pendingPlugins.empty()) break;
     }
   }
   Entry& entry = newEntry(std::move(pod));
@@ -424,7 +431,7 @@ void SchedulingQueue::addUnschedulableIfNotPresent(QueuedPod pod) {
 
 void SchedulingQueue::flushBackoff() {
   const WallTime current = toSecond(now());
-  for (auto* queue : {&backoff_, &errorBackoff_}) {
+  for (auto* queue : {&backoff_, &wholeBackoff_, &errorBackoff_}) {
     while (!queue->empty() && (*queue->begin())->backoffEnd < current) {
       Entry& entry = **queue->begin();
       leaveQueue(entry);
@@ -459,7 +466,7 @@ const QueuedPod* SchedulingQueue::find(const std::string& uid) const {
 }
 
 QueueCounts SchedulingQueue::counts() const {
-  return {active_.size(), backoff_.size() + errorBackoff_.size(),
+  return {active_.size(), backoff_.size() + wholeBackoff_.size() + errorBackoff_.size(),
           unschedulable_.size() - gatedCount_, gatedCount_, inFlightPods_.size()};
 }
 

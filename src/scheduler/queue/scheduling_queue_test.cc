@@ -134,6 +134,31 @@ TEST(SchedulingQueue, an_event_while_the_pod_was_in_flight_counts) {
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
 }
 
+// Otherwise waiting pods that nominate nodes in turn would wake each other in a loop.
+TEST(SchedulingQueue, a_pod_that_an_ended_nomination_wakes_is_tried_after_its_backoff_only) {
+  QueueFixture f;
+  ClusterEvent ended = QueueFixture::podDeleted();
+  ended.nominationEnded = true;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  f.reject({"Fit"});
+  f.queue->moveAllToActiveOrBackoffQueue(ended);
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
+  EXPECT_EQ(f.next(), "");
+  f.loop().advance(3s);
+  EXPECT_EQ(f.next(), "p");
+  // The same while it is in flight.
+  f.queue->moveAllToActiveOrBackoffQueue(ended);
+  f.reject({"Fit"});
+  EXPECT_EQ(f.next(), "");
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
+  EXPECT_EQ(f.next(), "p") << "room may be free now";
+  f.queue->moveAllToActiveOrBackoffQueue(ended);
+  f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
+  f.reject({"Fit"});
+  EXPECT_EQ(f.next(), "p");
+}
+
 TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
   QueueFixture f;
   const PodPtr pod = f.add(aPod("p"));

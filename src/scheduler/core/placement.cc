@@ -40,7 +40,7 @@ void Placement::release(Attempt& attempt) {
   if (std::erase(reserved_, &attempt) == 0) return;
   shared_.waiting.remove(attempt.pod.uid());
   (void)unreserveAndForget(shared_, attempt);
-  // Its nomination is as it was before, unless it does not wait any more.
+  // If it still waits, its nomination is as it was before.
   if (attempt.nominated.empty() || !shared_.known.ours().contains(attempt.pod.uid())) return;
   shared_.nominator.add(attempt.pod.info, {true, attempt.nominated});
 }

@@ -28,6 +28,18 @@ profiles:
     args: {defaultingType: List}
 )";
 
+// The node for which a pod is nominated by its first attempt. It may preempt again, on another node,
+// if it does not get that one.
+std::string firstNomination(const json::value& status, const api::Pod& pod,
+                            const json::value& told) {
+  const std::string key = api::keyOf(pod.metadata).toString();
+  const json::value* victims = find(status, "victims");
+  if (victims && victims->is_array())
+    for (const json::value& victim : victims->get_array())
+      if (textAt(victim, "preemptor") == key) return std::string(textAt(victim, "node"));
+  return std::string(textAt(told, "nominatedNode"));
+}
+
 }  // namespace
 
 Process::Process(std::string name, VirtualLoop& loop, apiserver::HttpFront& front, Journal& journal,
@@ -120,7 +132,7 @@ std::optional<Foretold> Process::foretell(const api::Pod& pod) {
   const json::value& told = pods->get_array()[0];
   foretold.placed = textAt(told, "state") == "placed";
   foretold.node = textAt(told, "node");
-  foretold.nominated = textAt(told, "nominatedNode");
+  foretold.nominated = firstNomination(status, asked, told);
   return foretold;
 }
 

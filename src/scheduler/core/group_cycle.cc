@@ -225,7 +225,13 @@ Scheduler::GroupEnd::Nominations Scheduler::nominationsAfter(const std::vector<M
   const auto nominated = [this](const Member& member) {
     return !shared_.nominator.nodeOf(member.attempt->pod.uid()).empty();
   };
-  if (cause && cause->attempt->keptNomination && std::ranges::any_of(members, nominated))
+  const auto waits = [](const Member& member) {
+    const PodInfo& pod = *member.attempt->pod.info;
+    const Evictions& evictions = evictionsOf(*member.attempt->profile);
+    return evictions.victimsLeaveFor(pod) || evictions.mustWait(pod.uid()) ||
+           evictions.isPaused(pod.uid());
+  };
+  if (cause && cause->attempt->keptNomination && std::ranges::any_of(members, waits))
     return Nominations::Waits;
   if (cause && nominated(*cause)) return Nominations::Made;
   const bool refused =

@@ -221,7 +221,8 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
     event.resource = EventResource::AssignedPod;
     event.actions = action::kDelete;
     event.oldPod = old;
-    event.nominationEnded = true;
+    event.nominationEnded =
+        profile != profiles_.end() && !profile->second->profile().groupOf(*old).empty();
     queue_->moveAllToActiveOrBackoffQueue(event, [&](const PodInfo& other) {
       return other.priority <= old->priority && !alike(other);
     });

@@ -15,10 +15,8 @@ Status Placement::assumeAndReserve(Attempt& attempt, NodeId node) {
   attempt.nodeName = shared_.cluster.node(node).name;
   if (const auto assumed = shared_.cluster.assume(pod, node); !assumed)
     return Status::of(assumed.error());
-  if (std::string nominated = shared_.nominator.nodeOf(pod->uid()); !nominated.empty()) {
-    attempt.nominated = std::move(nominated);
-    shared_.nominator.remove(pod->uid());
-  }
+  attempt.nominated = shared_.nominator.nodeOf(pod->uid());
+  if (!attempt.nominated.empty()) shared_.nominator.remove(pod->uid());
   Status status = attempt.timer.point("Reserve", [&] { return reserve(attempt); });
   if (status.ok()) {
     status = attempt.timer.point("Permit", [&] { return permit(shared_, attempt); });
@@ -40,9 +38,13 @@ void Placement::release(Attempt& attempt) {
   if (std::erase(reserved_, &attempt) == 0) return;
   shared_.waiting.remove(attempt.pod.uid());
   (void)unreserveAndForget(shared_, attempt);
-  // If it still waits, its nomination is as it was before.
-  if (attempt.nominated.empty() || !shared_.known.ours().contains(attempt.pod.uid())) return;
-  shared_.nominator.add(attempt.pod.info, {true, attempt.nominated});
+  if (attempt.nominated.empty()) return;
+  // If it still waits, its nomination is as it was before, unless it has been changed meanwhile.
+  const auto& waiting = shared_.known.ours();
+  const auto now = waiting.find(attempt.pod.uid());
+  if (now != waiting.end() &&
+      now->second->pod->status.nominatedNodeName == attempt.pod.info->pod->status.nominatedNodeName)
+    shared_.nominator.add(now->second, {true, attempt.nominated});
 }
 
 bool Placement::unreserveAndForget(Shared& shared, Attempt& attempt) {

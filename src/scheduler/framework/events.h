@@ -51,9 +51,9 @@ struct ClusterEvent {
   // Only the status of a waiting pod differs. We write it ourselves after every failure, so plugins
   // that register for every event do not get this one: the pod would wake itself in a loop.
   bool statusOnly = false;
-  // A waiting pod lost its nominated node. The pods that this wakes wait until their backoff ends:
-  // if they were tried early, waiting pods that nominate nodes in turn would wake each other in a
-  // loop.
+  // A waiting member of a group lost its nominated node. The pods that this wakes wait until their
+  // backoff ends: if they were tried early, groups that nominate nodes in turn would wake each other
+  // in a loop.
   bool nominationEnded = false;
   // A wildcard event applies to this pod only; "" = to all.
   std::string targetUid;

@@ -188,11 +188,13 @@ bool Evictions::isPaused(const std::string& preemptorUid) const {
   return it != refusals_.end() && handle_.executor().steadyNow() < it->second.until;
 }
 
-bool Evictions::victimsLeaveFor(const PodInfo& preemptor) const {
+std::vector<PodPtr> Evictions::leavingFor(const PodInfo& preemptor) const {
+  std::vector<PodPtr> leaving;
   const auto node = handle_.cluster().findNode(handle_.nominator().nodeOf(preemptor.uid()));
-  return node && std::ranges::any_of(handle_.cluster().node(*node).pods, [&](const PodPtr& pod) {
-           return pod->priority < preemptor.priority && isLeaving(*pod);
-         });
+  if (!node) return leaving;
+  for (const PodPtr& pod : handle_.cluster().node(*node).pods)
+    if (pod->priority < preemptor.priority && isLeaving(*pod)) leaving.push_back(pod);
+  return leaving;
 }
 
 // A unit that is gone, terminates, or has a node needs no victims.

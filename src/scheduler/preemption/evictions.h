@@ -71,8 +71,9 @@ class Evictions {
   static constexpr const char* kRefused =
       "not eligible for some time: the API server refuses the eviction of its victims.";
   bool isPaused(const std::string& preemptorUid) const;
-  // Returns true if pods of lower priority leave the node for which the unit is nominated.
-  bool victimsLeaveFor(const PodInfo& preemptor) const;
+  // The pods of lower priority that leave the node for which the unit is nominated.
+  std::vector<PodPtr> leavingFor(const PodInfo& preemptor) const;
+  bool victimsLeaveFor(const PodInfo& preemptor) const { return !leavingFor(preemptor).empty(); }
   // Returns true if the pod terminates by preemption, or its eviction was requested and its object
   // does not show that yet.
   bool isLeaving(const PodInfo& victim) const;

@@ -57,20 +57,25 @@ std::string PodPreemption::ineligibleReason(const PodInfo& pod, const Diagnosis&
         (evictions_.isLeaving(*other) || rules_.waitsFor(*other, pod)))
       terminating.push_back(other);
   }
-  if (terminating.empty()) return groupAwaitsVictims(pod) ? kVictimsTerminate : "";
+  if (terminating.empty()) terminating = victimsOfSuccessor(pod, *node, diagnosis);
+  if (terminating.empty()) return "";
   evictions_.awaitVictims(pod, terminating);
   return kVictimsTerminate;
 }
 
-// The pod has a nominated node, but another member of its group was tried before it and took it,
-// because victims still leave that member's own. Both fit when they are gone.
-bool PodPreemption::groupAwaitsVictims(const PodInfo& pod) const {
-  if (handle_.nominator().nodeOf(pod.uid()).empty()) return false;
-  return std::ranges::any_of(handle_.nominator().byNode(), [&](const auto& entry) {
-    return std::ranges::any_of(entry.second, [&](const PodPtr& other) {
-      return handle_.profile().sameGroup(*other, pod) && evictions_.victimsLeaveFor(*other);
-    });
-  });
+// Another member of the pod's group was tried before it and took its nominated node, because
+// victims still leave that member's own. These victims: both members fit when they are gone.
+std::vector<PodPtr> PodPreemption::victimsOfSuccessor(const PodInfo& pod, NodeId nominated,
+                                                      const Diagnosis& diagnosis) const {
+  for (const PodPtr& other : cluster_.node(nominated).pods) {
+    if (!handle_.profile().sameGroup(*other, pod)) continue;
+    const auto own = cluster_.findNode(handle_.nominator().nodeOf(other->uid()));
+    if (!own || *own == nominated || !cluster_.live().contains(*own) ||
+        diagnosis.codeOf(*own) == Code::UnschedulableAndUnresolvable)
+      continue;
+    if (auto leaving = evictions_.leavingFor(*other); !leaving.empty()) return leaving;
+  }
+  return {};
 }
 
 // From a random position on, but first the favored node of a rehearsal, then those with terminating

@@ -41,7 +41,8 @@ class PodPreemption {
   // Why the pod may not preempt now; "" if it may. If victims terminate on its nominated node, the
   // pod is requeued when they are gone (Evictions::awaitVictims).
   std::string ineligibleReason(const PodInfo& pod, const Diagnosis& diagnosis) const;
-  bool groupAwaitsVictims(const PodInfo& pod) const;
+  std::vector<PodPtr> victimsOfSuccessor(const PodInfo& pod, NodeId nominated,
+                                         const Diagnosis& diagnosis) const;
 
   struct Found {
     std::vector<DryRunOutcomePtr> outcomes;  // owns the candidates

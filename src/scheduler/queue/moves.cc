@@ -100,10 +100,12 @@ void SchedulingQueue::recordForInFlightPods(const ClusterEvent& event, const std
 void SchedulingQueue::moveAllToActiveOrBackoffQueue(
     const ClusterEvent& event, const std::function<bool(const PodInfo&)>& affects) {
   if (!isEventOfInterest(event)) return;
-  if (wholeBackoff_.empty() && !hasSubscriber(event)) return recordForInFlightPods(event, {});
+  const bool subscribed = hasSubscriber(event);
+  if (!subscribed && wholeBackoff_.empty()) return recordForInFlightPods(event, {});
   // Pods can only leave the map during iteration; collect them first.
   std::vector<std::pair<Entry*, Strategy>> moves;
   for (const auto& [uid, entry] : unschedulable_) {
+    if (!subscribed) break;
     if (affects && !affects(*entry->pod.info)) continue;
     if (entry->place == QueuePlace::Gated) {
       // Only an event that its gating plugin registered for can release it.
@@ -164,7 +166,10 @@ void SchedulingQueue::requeue(const std::vector<PodPtr>& pods) {
       continue;
     }
     const auto it = entries_.find(pod->uid());
-    if (it == entries_.end() || it->second.place != QueuePlace::Unschedulable) continue;
+    if (it == entries_.end()) continue;
+    const bool waits = it->second.place == QueuePlace::Unschedulable ||
+                       (it->second.place == QueuePlace::Backoff && !it->second.mayBeEarly);
+    if (!waits) continue;
     leaveQueue(it->second);
     requeue(it->second, Strategy::AfterBackoff, "Requeue");
   }

@@ -280,7 +280,13 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
     leaveQueue(entry);
     replacePod(entry, after);
     entry.place = where;
+    const bool late = where == QueuePlace::Backoff && !entry.mayBeEarly;
+    if (late)
+      entry.mayBeEarly = std::ranges::any_of(actions, [&](Actions change) {
+        return isPodWorthRequeuing(entry.pod, eventOf(change)) > Strategy::AfterWholeBackoff;
+      });
     insert(entry);
+    if (late && entry.mayBeEarly) onReady_();
     return;
   }
   replacePod(entry, after);

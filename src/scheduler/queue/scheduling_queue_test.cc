@@ -157,6 +157,11 @@ TEST(SchedulingQueue, a_pod_that_an_ended_nomination_wakes_is_tried_after_its_ba
   f.queue->moveAllToActiveOrBackoffQueue(QueueFixture::podDeleted());
   f.reject({"Fit"});
   EXPECT_EQ(f.next(), "p");
+  f.reject({"Fit"});
+  f.queue->moveAllToActiveOrBackoffQueue(ended);
+  EXPECT_EQ(f.next(), "");
+  f.queue->requeue({pod});
+  EXPECT_EQ(f.next(), "p") << "its victims are gone";
 }
 
 TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {

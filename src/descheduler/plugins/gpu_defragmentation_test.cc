@@ -235,6 +235,16 @@ TEST(GPUDefragmentationTest, an_annotation_without_a_request_takes_no_gpus) {
   EXPECT_THAT(cluster.helped(), IsEmpty()) << "the GPU of node b is free for a typical pod";
 }
 
+TEST(GPUDefragmentationTest, a_node_that_claims_a_million_millions_of_gpus_keeps_no_pod_from_help) {
+  GpuCluster cluster;
+  cluster.node("a", "", "{}", R"("koordinator.sh/gpu-core": "100000000000000")");
+  for (const char* node : {"b", "c"}) cluster.gpuNode(node, 1);
+  cluster.gpuPod("small", "b", 0, 30);
+  cluster.gpuPod("large", "c", 0, 60);
+  cluster.waitingPod("whole", 100);
+  EXPECT_THAT(cluster.helped(), ElementsAre("small for whole"));
+}
+
 TEST(GPUDefragmentationTest, typical_pods_are_counted_by_their_requests_whoever_owns_them) {
   GpuCluster cluster("{typicalPods: 1}");
   for (const char* node : {"a", "b", "c"}) cluster.gpuNode(node, 2);

@@ -17,6 +17,7 @@ namespace koord::descheduler {
 namespace {
 
 constexpr std::int64_t kMostMoves = 1000;
+constexpr std::int64_t kMostGpus = 1024;    // of a node that count, whatever its status claims
 constexpr std::size_t kMostKinds = 32;      // of waiting pods that can be helped, in a round
 constexpr std::size_t kMostSearches = 256;  // for one kind each, in a round
 constexpr std::size_t kMostTries = 16;      // of relocations for one kind, in a round
@@ -74,7 +75,7 @@ NodeGaps GPUDefragmentation::gapsOf(const NodeView& node, std::vector<PodPtr>& t
   gaps.slots = free("pods");
   const std::int64_t count = allocatableOf(*node.node, model::kGpuCore) / 100;
   if (count > 0) gaps.bytesOfGpu = allocatableOf(*node.node, model::kGpuMemory) / count;
-  gaps.free.assign(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)), 100);
+  gaps.free.assign(static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, kMostGpus)), 100);
   std::map<std::int64_t, std::int64_t> places;  // by minor
   for (const auto& entry : node.pods->entries) {
     if (entry.facts.is(PodFacts::Terminal)) continue;

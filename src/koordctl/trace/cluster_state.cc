@@ -16,8 +16,8 @@ bool runsOn(const TraceTask& task, const TraceNode& node) {
 
 }  // namespace
 
-ClusterState::ClusterState(const scheduler::Scheduler& scheduler,
-                           const std::vector<TraceNode>& nodes, const std::vector<TraceTask>& tasks)
+TraceState::TraceState(const scheduler::Scheduler& scheduler, const std::vector<TraceNode>& nodes,
+                       const std::vector<TraceTask>& tasks)
     : scheduler_(scheduler), nodes_(nodes) {
   const auto& profiles = scheduler.profiles();
   const auto offers = profiles.begin()->second->profile().offers<scheduler::GpuCapacityOffer>();
@@ -39,8 +39,8 @@ ClusterState::ClusterState(const scheduler::Scheduler& scheduler,
 }
 
 // The free GPUs that a task cannot use, in thousandths.
-double ClusterState::unusable(const scheduler::FreeGpus& free, const TraceNode& node,
-                              std::int64_t cpu, std::int64_t memory) const {
+double TraceState::unusable(const scheduler::FreeGpus& free, const TraceNode& node,
+                            std::int64_t cpu, std::int64_t memory) const {
   double all = 0;
   for (const std::uint16_t share : free.shares) all += share;
   double sum = 0;
@@ -59,7 +59,7 @@ double ClusterState::unusable(const scheduler::FreeGpus& free, const TraceNode& 
   return sum;
 }
 
-ClusterState::Shares ClusterState::measure() const {
+TraceState::Shares TraceState::measure() const {
   const scheduler::Cluster& cluster = scheduler_.cluster();
   double cpu = 0, cpuUsed = 0, gpu = 0, gpuFree = 0, unusableGpu = 0;
   for (const TraceNode& node : nodes_) {

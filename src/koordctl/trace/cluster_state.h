@@ -1,6 +1,6 @@
 #pragma once
 
-// ClusterState: how much of a trace's cluster is allocated, and how fragmented its free GPUs are
+// TraceState: how much of a trace's cluster is allocated, and how fragmented its free GPUs are
 // (trace_replay.h defines it).
 
 #include <vector>
@@ -11,14 +11,14 @@
 
 namespace koord::koordctl {
 
-class ClusterState {
+class TraceState {
  public:
   struct Shares {
     double gpu = 0, cpu = 0, fragmentation = 0;  // 0 to 1
   };
   // All must outlive it. Without DeviceShare in the first profile, GPUs count as not allocated.
-  ClusterState(const scheduler::Scheduler& scheduler, const std::vector<TraceNode>& nodes,
-               const std::vector<TraceTask>& tasks);
+  TraceState(const scheduler::Scheduler& scheduler, const std::vector<TraceNode>& nodes,
+             const std::vector<TraceTask>& tasks);
   Shares measure() const;
 
  private:

@@ -111,7 +111,7 @@ class Replay {
   }
 
   void sample() {
-    const ClusterState::Shares shares = state_.measure();
+    const TraceState::Shares shares = state_.measure();
     report_.points.push_back({now_, shares.gpu, shares.cpu, shares.fragmentation,
                               cluster_.waiting(), report_.preemptions});
   }
@@ -134,7 +134,7 @@ class Replay {
 
   TraceCluster& cluster_;
   const std::vector<TraceTask>& tasks_;
-  ClusterState state_;
+  TraceState state_;
   const std::int64_t loadPercent_;
   std::vector<std::size_t> order_;
   std::int64_t first_ = 0, last_ = 0, now_ = 0, scale_ = 1, step_ = 1;

@@ -129,4 +129,12 @@ TEST(SamplerTest, TheClusterIsTheSumOfItsRows) {
   EXPECT_EQ(step.nodes[1].second[0], std::nullopt);  // not measured
 }
 
+TEST(SamplerTest, AmountsAtTheLimitOfTheirTypeAddUp) {
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  ChangeLog pods, nodes, metrics, quotas;
+  for (const char* key : {"a/1", "a/2"}) pods.put({key, "[1]", {.cpu = kLargest}, {}});
+  const auto step = sampleOf({&pods, &nodes, &metrics, &quotas});
+  EXPECT_EQ(step.cluster[1], 2 * static_cast<double>(kLargest));
+}
+
 }  // namespace koord::console

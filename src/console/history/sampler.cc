@@ -11,23 +11,27 @@ std::optional<double> shareOf(std::int64_t part, std::int64_t whole) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void add(Figures& sum, const Figures& more) {
-  sum.cpu += more.cpu;
-  sum.memory += more.memory;
-  sum.batchCpu += more.batchCpu;
-  sum.batchMemory += more.batchMemory;
-  sum.devices += more.devices;
-}
-
 double number(std::int64_t value) {
   return static_cast<double>(value);
 }
+
+// Sums of figures, which may be as large as their type allows.
+struct Sums {
+  double cpu = 0, memory = 0, batchCpu = 0, batchMemory = 0, devices = 0;
+  void add(const Figures& more) {
+    cpu += number(more.cpu);
+    memory += number(more.memory);
+    batchCpu += number(more.batchCpu);
+    batchMemory += number(more.batchMemory);
+    devices += number(more.devices);
+  }
+};
 
 }  // namespace
 
 History::Step sampleOf(const Tables& tables) {
   History::Step step;
-  Figures offered, requested, used;
+  Sums offered, requested, used;
   std::int64_t pods = 0, waiting = 0;
   tables.pods->forEach([&](const Row& row) {
     if (row.figures.waits) {
@@ -35,16 +39,16 @@ History::Step sampleOf(const Tables& tables) {
       return;
     }
     if (row.figures != Figures{}) ++pods;
-    add(requested, row.figures);
+    requested.add(row.figures);
   });
   std::unordered_map<std::string_view, const Figures*> measured;
   tables.metrics->forEach([&](const Row& row) { measured.emplace(row.key, &row.figures); });
   tables.nodes->forEach([&](const Row& row) {
-    add(offered, row.figures);
+    offered.add(row.figures);
     const auto metric = measured.find(row.key);
     const Figures* now = metric == measured.end() ? nullptr : metric->second;
     const std::int64_t cpu = row.figures.cpu;
-    if (now) add(used, *now);
+    if (now) used.add(*now);
     step.nodes.emplace_back(
         row.key,
         Series<Share>::Sample{now ? shareOf(now->cpu, cpu) : std::nullopt,
@@ -58,22 +62,22 @@ History::Step sampleOf(const Tables& tables) {
                                                    number(row.extra[2]), number(row.figures.memory),
                                                    number(row.extra[1]), number(row.extra[3])});
   });
-  step.cluster = {number(offered.cpu),
-                  number(requested.cpu),
-                  number(used.cpu),
-                  number(offered.batchCpu),
-                  number(requested.batchCpu),
-                  number(used.batchCpu),
-                  number(offered.memory),
-                  number(requested.memory),
-                  number(used.memory),
-                  number(offered.batchMemory),
-                  number(requested.batchMemory),
-                  number(used.batchMemory),
+  step.cluster = {offered.cpu,
+                  requested.cpu,
+                  used.cpu,
+                  offered.batchCpu,
+                  requested.batchCpu,
+                  used.batchCpu,
+                  offered.memory,
+                  requested.memory,
+                  used.memory,
+                  offered.batchMemory,
+                  requested.batchMemory,
+                  used.batchMemory,
                   number(pods),
                   number(waiting),
-                  number(offered.devices) / 100,
-                  number(requested.devices) / 100};
+                  offered.devices / 100,
+                  requested.devices / 100};
   return step;
 }
 

@@ -32,12 +32,12 @@ const api::NodeCondition* readiness(const api::Node& node) {
 }
 
 // Whole GPUs: koordinator.sh/gpu counts hundredths, vendors count devices.
-std::int64_t gpusOf(const api::Node& node) {
+Quantity gpusOf(const api::Node& node) {
   const auto shares = model::amountOf(node.status.allocatable, model::kGpu).value();
-  if (shares > 0) return shares / 100;
-  std::int64_t whole = 0;
+  if (shares > 0) return Quantity::of(shares / 100);
+  Quantity whole;
   for (const auto& [name, amount] : node.status.allocatable)
-    if (std::string_view(name).ends_with(".com/gpu")) whole += amount.value();
+    if (std::string_view(name).ends_with(".com/gpu")) whole.add(amount);
   return whole;
 }
 
@@ -58,7 +58,7 @@ Row rowOf(const api::Node& node) {
                  .memory = mebibytes(model::amountOf(offers, model::kMemory)),
                  .batchCpu = model::amountOf(offers, model::kBatchCpu).value(),
                  .batchMemory = mebibytes(model::amountOf(offers, model::kBatchMemory)),
-                 .devices = 100 * gpusOf(node)};
+                 .devices = gpusOf(node).scaledValue(-2)};
   const auto* ready = readiness(node);
   const bool isReady = ready && ready->status == "True";
   RowWriter out;
@@ -90,11 +90,13 @@ std::optional<Row> rowOf(const api::NodeMetric& metric) {
   const api::ResourceList& system = metric.status.nodeMetric->systemUsage.resources;
   row.figures.cpu = model::amountOf(node, model::kCpu).milliValue();
   row.figures.memory = mebibytes(model::amountOf(node, model::kMemory));
+  Quantity batchCpu;
   for (const auto& pod : metric.status.podsMetric) {
     if (pod.qos != "BE") continue;
-    row.figures.batchCpu += model::amountOf(pod.podUsage.resources, model::kCpu).milliValue();
+    batchCpu.add(model::amountOf(pod.podUsage.resources, model::kCpu));
     row.figures.batchMemory += mebibytes(model::amountOf(pod.podUsage.resources, model::kMemory));
   }
+  row.figures.batchCpu = batchCpu.milliValue();
   RowWriter out;
   out.text(metric.metadata.name);
   out.time(metric.status.updateTime);

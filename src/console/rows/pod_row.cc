@@ -103,10 +103,10 @@ std::string devicesOf(const api::Pod& pod) {
 
 // Whole GPUs count 100; shares by their cores or memory.
 std::int64_t gpusOf(const api::ResourceList& requests) {
-  std::int64_t whole = 0;
+  Quantity whole;
   for (const auto& [name, amount] : requests)
-    if (std::string_view(name).ends_with(".com/gpu")) whole += 100 * amount.value();
-  if (whole > 0) return whole;
+    if (std::string_view(name).ends_with(".com/gpu")) whole.add(amount);
+  if (whole.sign() > 0) return whole.scaledValue(-2);
   return std::max({model::amountOf(requests, model::kGpu).value(),
                    model::amountOf(requests, model::kGpuCore).value(),
                    model::amountOf(requests, model::kGpuMemoryRatio).value()});

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "api/codec.h"
 #include "base/json.h"
 
@@ -140,6 +142,25 @@ TEST(RowsTest, ANodeMetricSumsUpBePods) {
       {"name": "b", "namespace": "x", "qos": "LS", "podUsage": {"resources": {"cpu": "900m"}}}]}})");
   EXPECT_EQ(row.figures.cpu, 3000);
   EXPECT_EQ(row.figures.batchCpu, 700);
+}
+
+TEST(RowsTest, AmountsAtTheLimitOfTheirTypeStayThere) {
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  const Row pod = rowIn<api::Pod>(R"({
+    "metadata": {"name": "p", "namespace": "a"},
+    "spec": {"nodeName": "n", "containers": [{"name": "c",
+      "resources": {"requests": {"nvidia.com/gpu": "9223372036854775807"}}}]}})");
+  EXPECT_EQ(pod.figures.devices, kLargest);
+  const Row node = rowIn<api::Node>(R"({
+    "metadata": {"name": "n"}, "status": {"allocatable": {
+      "amd.com/gpu": "9223372036854775807", "nvidia.com/gpu": "9223372036854775807"}}})");
+  EXPECT_EQ(node.figures.devices, kLargest);
+  const Row metric = rowIn<api::NodeMetric>(R"({
+    "metadata": {"name": "n"}, "status": {"updateTime": "2026-01-01T00:00:00Z", "nodeMetric": {},
+    "podsMetric": [
+      {"name": "a", "namespace": "x", "qos": "BE", "podUsage": {"resources": {"cpu": "8e18"}}},
+      {"name": "b", "namespace": "x", "qos": "BE", "podUsage": {"resources": {"cpu": "1"}}}]}})");
+  EXPECT_EQ(metric.figures.batchCpu, kLargest);
 }
 
 TEST(RowsTest, AQuotaHasWhatTheSchedulerComputed) {

@@ -33,6 +33,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 if(KOORD_SANITIZE)
   add_compile_options(-fsanitize=${KOORD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${KOORD_SANITIZE})
+  # A sanitizer does not see an index past size(), an empty optional or back() of nothing.
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
 
 # Fuzzers need coverage in all of the code that they reach, so this is for every target, too.

@@ -75,6 +75,7 @@ struct SchedulerFixture {
         if (auto refused = beforeBind(request.name); !refused) return refused;
       }
       const auto body = parseJson(request.body);
+      if (!body) return fail(ErrorCode::BadRequest, body.error().message);
       if (!found->second->spec.nodeName.empty()) return fail(ErrorCode::Conflict, "already bound");
       auto bound = std::make_shared<api::Pod>(*found->second);
       bound->spec.nodeName = textAt(*body, "target", "name");
@@ -94,6 +95,7 @@ struct SchedulerFixture {
     }
     if (request.subresource == "status") {
       const auto body = parseJson(request.body);
+      if (!body) return fail(ErrorCode::BadRequest, body.error().message);
       if (const auto* list = at(*body, "status", "conditions"); list && list->is_array()) {
         const auto& condition = list->get_array()[0];
         conditions.push_back(request.name + " " + std::string(textAt(condition, "reason")) + ": " +

@@ -48,7 +48,14 @@ int statusOf(ErrorCode code) {
     case ErrorCode::Forbidden:
       return 403;
     case ErrorCode::Invalid:
+    case ErrorCode::BadRequest:
       return 400;
+    case ErrorCode::RequestEntityTooLarge:
+      return 413;
+    case ErrorCode::TooManyRequests:
+      return 429;
+    case ErrorCode::Timeout:
+      return 504;
     default:
       return 502;
   }

@@ -7,7 +7,7 @@
 //   GET  /api/v1/history    ?series=cluster&seconds=3600
 //   GET  /api/v1/node       ?name=NODE: labels, CPUs, devices, NUMA zones, thresholds, use by pod
 //   GET  /api/v1/explain    ?kind=pod&name=NS/NAME: the words of koord-scheduler or koord-manager
-//   POST /api/v1/simulate   a manifest: what would happen with it
+//   POST /api/v1/simulate   what would happen: request and answer are those of the owner
 //
 // Requests below /api need the header "Authorization: Bearer TOKEN" with the token of url(). It is
 // new at each start and lies in the URL's fragment, which browsers do not send. The header Host
@@ -38,8 +38,8 @@ struct ConsoleOptions {
   // The text of `koordctl explain` about an object: pod, node, quota, gang or reservation. Null =
   // the page says how to ask.
   std::function<Task<Result<std::string>>(std::string kind, std::string name)> explain;
-  // What would happen with a manifest, as {"text": ...}. Null = the page lacks this view.
-  std::function<Task<Result<json::value>>(std::string manifest)> simulate;
+  // What would happen (koordctl/console/console_simulate.h). Null = the page says how to ask.
+  std::function<Task<Result<json::value>>(std::string request)> simulate;
   // What koordlet of this node does to BE pods now; empty for nodes that are not reached. May be
   // null.
   std::function<Task<std::vector<std::string>>(std::string node)> koordlet;

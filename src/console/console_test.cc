@@ -25,10 +25,15 @@ class ConsoleTest : public testing::Test {
                  R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name + R"("}})");
   }
   std::shared_ptr<net::FakeResponder> get(std::string target, net::Headers headers = {}) {
+    return send("GET", std::move(target), "", std::move(headers));
+  }
+  std::shared_ptr<net::FakeResponder> send(std::string method, std::string target, std::string body,
+                                           net::Headers headers = {}) {
     auto responder = std::make_shared<net::FakeResponder>();
     net::ServerRequest request;
-    request.method = "GET";
+    request.method = std::move(method);
     request.target = std::move(target);
+    request.body = std::move(body);
     request.headers = std::move(headers);
     request.headers.push_back({"Host", "127.0.0.1:1"});
     console_->handle(std::move(request), responder);
@@ -303,6 +308,53 @@ TEST_F(ConsoleTest, AFailedExplanationHasItsReason) {
   EXPECT_EQ(failed->status, 502);
   EXPECT_EQ(failed->body, "{\"message\":\"why\"}\n");
   EXPECT_EQ(ask("/api/v1/explain?kind=secret&name=a/b")->status, 400);
+}
+
+namespace {
+
+Task<Result<json::value>> simulatedAs(std::string request) {
+  if (request == "forbidden") co_return fail(ErrorCode::Forbidden, "no right");
+  if (request == "bad") co_return fail(ErrorCode::BadRequest, "spec.objects[0].kind: is required");
+  if (request == "large") co_return fail(ErrorCode::RequestEntityTooLarge, "too large");
+  if (request == "many") co_return fail(ErrorCode::TooManyRequests, "too many");
+  if (request == "slow") co_return fail(ErrorCode::Timeout, "too slow");
+  if (request == "absent") co_return fail(ErrorCode::NotFound, "no koord-scheduler");
+  if (request == "gone") co_return fail(ErrorCode::Unavailable, "connection refused");
+  co_return json::value(json::object{{"status", json::object{{"placed", 1}}}});
+}
+
+}  // namespace
+
+TEST_F(ConsoleTest, ASimulationNeedsTheTokenAndIsOnlyPosted) {
+  int asked = 0;
+  start({.simulate = [&asked](std::string request) {
+    ++asked;
+    return simulatedAs(std::move(request));
+  }});
+  EXPECT_EQ(send("POST", "/api/v1/simulate", "{}")->status, 401);
+  EXPECT_EQ(ask("/api/v1/simulate")->status, 405);
+  EXPECT_EQ(asked, 0);
+  const auto answer =
+      send("POST", "/api/v1/simulate", "{}", {{"Authorization", "Bearer " + console_->token()}});
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->body, "{\"status\":{\"placed\":1}}\n");
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(ConsoleTest, AFailedSimulationHasTheStatusOfItsReason) {
+  start({.simulate = simulatedAs});
+  const auto status = [&](const char* request) {
+    return send("POST", "/api/v1/simulate", request,
+                {{"Authorization", "Bearer " + console_->token()}})
+        ->status;
+  };
+  EXPECT_EQ(status("bad"), 400);
+  EXPECT_EQ(status("forbidden"), 403);
+  EXPECT_EQ(status("absent"), 404);
+  EXPECT_EQ(status("large"), 413);
+  EXPECT_EQ(status("many"), 429);
+  EXPECT_EQ(status("gone"), 502);
+  EXPECT_EQ(status("slow"), 504);
 }
 
 TEST_F(ConsoleTest, WithoutExplanationsAndSimulationThePageLearnsSo) {

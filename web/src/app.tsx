@@ -26,7 +26,6 @@ interface Page {
   question: string;
   list: ComponentType<{name?: string}>;
   detail?: ComponentType<{name: string}>;
-  hidden?: () => boolean;
 }
 
 const page = (
@@ -34,7 +33,7 @@ const page = (
   name: string,
   question: string,
   list: Page['list'],
-  more: Pick<Page, 'detail' | 'hidden'> = {},
+  more: Pick<Page, 'detail'> = {},
 ): Page => ({path, name, question, list, ...more});
 
 const pages = [
@@ -48,9 +47,7 @@ const pages = [
   page('reservations', 'Reservations', 'What holds capacity?', ReservationsPage, {
     detail: ReservationsPage,
   }),
-  page('whatif', 'What if', 'What would happen if?', WhatIfPage, {
-    hidden: () => !status.value?.simulates,
-  }),
+  page('whatif', 'What if', 'What would happen if?', WhatIfPage),
 ];
 
 export function App() {
@@ -132,19 +129,17 @@ function Navigation({current}: {current: string}) {
   }, [current]);
   return (
     <nav ref={bar} class="side" aria-label="Pages">
-      {pages
-        .filter((page) => !page.hidden?.())
-        .map((page) => (
-          <a
-            key={page.path}
-            href={`/${page.path}`}
-            title={page.question}
-            aria-current={page.path === current ? 'page' : undefined}
-          >
-            <b>{page.name}</b>
-            <span>{page.question}</span>
-          </a>
-        ))}
+      {pages.map((page) => (
+        <a
+          key={page.path}
+          href={`/${page.path}`}
+          title={page.question}
+          aria-current={page.path === current ? 'page' : undefined}
+        >
+          <b>{page.name}</b>
+          <span>{page.question}</span>
+        </a>
+      ))}
     </nav>
   );
 }

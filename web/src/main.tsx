@@ -5,6 +5,7 @@ import './style/frame.css';
 import './style/parts.css';
 import './style/table.css';
 import './style/pages.css';
+import './style/whatif.css';
 import {App} from './app.tsx';
 import {connection, takeToken} from './feed/api.ts';
 import {follow} from './state/route.ts';

@@ -250,6 +250,7 @@ Result<> ClusterUp::openConsolePage() {
   inputs.question.kubeconfig = kubeconfig_;
   inputs.question.dataDir = data_.path();
   inputs.explain = options_.explainByName;
+  inputs.simulate = options_.simulate;
   inputs.koordlet = koordletUrl();
   if (actors_->host) inputs.koordletNode = actors_->host->nodeName();
   inputs.notes = [this] {

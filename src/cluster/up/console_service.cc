@@ -41,6 +41,10 @@ console::ConsoleOptions optionsOf(ConsoleInputs& inputs) {
     options.explain = [question, explain = inputs.explain](std::string kind, std::string name) {
       return explain(question, std::move(kind), std::move(name));
     };
+  if (inputs.simulate)
+    options.simulate = [question, simulate = inputs.simulate](std::string request) {
+      return simulate(question, std::move(request));
+    };
   options.koordlet = [http = inputs.http, executor = inputs.executor, node = inputs.koordletNode,
                       address = inputs.koordlet](std::string of) {
     return askKoordlet(http, executor, of == node ? address : std::string());

@@ -22,6 +22,7 @@ struct ConsoleInputs {
   std::string server;   // the address of the API server
   Question question;    // executor and subject are filled in
   ExplainByName explain = nullptr;
+  Simulate simulate = nullptr;
   std::string koordlet;      // the address of this host's koordlet; "" = it does not run
   std::string koordletNode;  // its node
   std::function<std::vector<std::string>()> notes;

@@ -39,6 +39,7 @@ struct UpOptions {
   // Of the console: an address, "off", or "" for 127.0.0.1:6480 or a free port.
   std::string console;
   ExplainByName explainByName = nullptr;  // for the console
+  Simulate simulate = nullptr;            // the same
 };
 
 }  // namespace koord::cluster

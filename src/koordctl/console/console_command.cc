@@ -11,6 +11,7 @@
 #include "console/console.h"
 #include "koordctl/common/kubeconfig_choice.h"
 #include "koordctl/console/console_explain.h"
+#include "koordctl/console/console_simulate.h"
 #include "kube/http_api.h"
 #include "net/http_client.h"
 
@@ -41,6 +42,9 @@ console::ConsoleOptions optionsOf(const ConsoleFlags& flags, const kube::ClientC
   question.manager = flags.manager;
   options.explain = [question](std::string kind, std::string name) {
     return explainForConsole(question, std::move(kind), std::move(name));
+  };
+  options.simulate = [question](std::string request) {
+    return simulateForConsole(question, std::move(request));
   };
   return options;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Builds the question of 'koordctl simulate': the document of kind Simulation that koord-scheduler
-// answers (scheduler/oracle/question.h).
+// The question of a simulation, as users write it: manifests and flags become the document of kind
+// Simulation that koord-scheduler answers (scheduler/oracle/question.h).
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 namespace koord::koordctl {
 
 // The objects of a manifest, YAML documents or JSON; Lists are opened. Objects of namespaced kinds
-// that name no namespace get `namespace_`.
+// that name no namespace get `namespace_`. Invalid: a document is not an object.
 Result<std::vector<json::value>> objectsIn(std::string_view manifest,
                                            const std::string& namespace_);
 
@@ -24,5 +24,10 @@ void takePod(json::value& object, const json::value& pod);
 
 // An entry of spec.addNodes. shape: a node's name, or amounts as "cpu=8,memory=32Gi,pods=110".
 Result<json::value> newNodes(int count, const std::string& shape);
+
+struct SimulationAnswer {
+  json::value result;              // a SimulationResult
+  std::vector<std::string> notes;  // what the question lacked, or how the asked scheduler differs
+};
 
 }  // namespace koord::koordctl

@@ -32,6 +32,12 @@ metadata: {name: r}
   EXPECT_EQ(find(memberOf((*objects)[2], "metadata"), "namespace"), nullptr);
 }
 
+TEST(SimulateQuestion, documents_that_are_not_objects_are_refused) {
+  const auto objects = objectsIn("{kind: Pod}\n---\njust a text\n", "team");
+  ASSERT_FALSE(objects);
+  EXPECT_EQ(objects.error().message, "document 2: must be an object, with apiVersion and kind");
+}
+
 TEST(SimulateQuestion, a_template_becomes_a_pod_and_takes_what_the_dry_run_added) {
   json::value job = *parseYaml(R"(
 apiVersion: batch/v1

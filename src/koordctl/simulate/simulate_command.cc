@@ -14,21 +14,17 @@
 #include "base/yaml.h"
 #include "koordctl/common/cluster_flags.h"
 #include "koordctl/common/manifest_file.h"
-#include "koordctl/common/scheduler_client.h"
 #include "koordctl/completion/object_names.h"
+#include "koordctl/simulate/cluster_simulation.h"
 #include "koordctl/simulate/question.h"
 #include "koordctl/simulate/simulation_text.h"
 #include "koordctl/simulate/snapshot_simulation.h"
-#include "kube/client.h"
-#include "kube/http_api.h"
-#include "scheduler/oracle/question.h"
 
 namespace koord::koordctl {
 
 namespace {
 
 constexpr const char* kDefaultNamespace = "default";
-constexpr int kMaxTries = 10;  // a second apart
 
 // Reads the files and flags. Objects that name no namespace get this one.
 Result<json::object> readSpec(const SimulateOptions& options, const std::string& space) {
@@ -63,94 +59,21 @@ Result<json::object> readSpec(const SimulateOptions& options, const std::string&
   return spec;
 }
 
-class Simulator {
- public:
-  Simulator(const SimulateOptions& options, Executor& executor)
-      : options_(options),
-        choice_(chooseKubeconfig(options.kubeconfig)),
-        executor_(executor),
-        scheduler_(choice_, options.scheduler, "", executor) {}
+Task<Result<SimulationAnswer>> askCluster(const SimulateOptions& options, Executor& executor) {
+  ClusterSimulation cluster(chooseKubeconfig(options.kubeconfig), options.scheduler, "", executor);
+  if (auto opened = cluster.open(); !opened) co_return fail(std::move(opened.error()));
+  auto spec =
+      readSpec(options, options.namespace_.empty() ? cluster.namespace_() : options.namespace_);
+  if (!spec) co_return fail(std::move(spec.error()));
+  auto asking = cluster.ask(*std::move(spec));
+  auto answer = co_await asking;
+  co_return answer;
+}
 
-  const std::vector<std::string>& notes() const { return notes_; }
-
-  Task<Result<json::value>> run() {
-    auto config = loadChoice(choice_);
-    if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
-    std::string space =
-        options_.namespace_.empty() ? config->defaultNamespace : options_.namespace_;
-    if (space.empty()) space = kDefaultNamespace;
-    auto spec = readSpec(options_, space);
-    if (!spec) co_return fail(std::move(spec.error()));
-    kube::HttpApi api(scheduler_.http(), executor_, *std::move(config));
-    for (json::value& object : (*spec)["objects"].get_array()) {
-      auto completing = complete(api, object);
-      co_await completing;
-    }
-    auto finding = scheduler_.find();
-    auto found = co_await finding;
-    if (!found) co_return fail(std::move(found.error()));
-    auto asking = ask(*std::move(spec));
-    auto answer = co_await asking;
-    co_return answer;
-  }
-
- private:
-  // Gives the pods of the object the defaults and changes that they get in the cluster.
-  Task<void> complete(kube::Api& api, json::value& object) {
-    const json::value pod = podOf(object);
-    if (pod.is_null()) co_return;
-    auto request = kube::makeRequest(kube::Verb::Create, api::Pod::kType,
-                                     {std::string(textAt(pod, "metadata", "namespace")), ""});
-    request.query["dryRun"] = "All";
-    request.body = toJson(pod);
-    auto creating = api.call(std::move(request));
-    const auto created = co_await creating;
-    const auto stored = created ? parseJson(*created) : Result<json::value>(fail(created.error()));
-    if (stored) {
-      takePod(object, *stored);
-    } else {
-      notes_.push_back(fmt::format(
-          "{} {}: without the cluster's defaults, because the dry run "
-          "failed: {}",
-          textAt(object, "kind"), textAt(object, "metadata", "name"), stored.error().message));
-    }
-  }
-
-  // Asks again while the scheduler is busy with other simulations.
-  Task<Result<json::value>> ask(json::object spec) {
-    net::HttpRequest request;
-    request.method = "POST";
-    request.url = scheduler_.url() + "/apis/v1/simulations";
-    request.headers = {{"Content-Type", "application/json"}};
-    request.body = toJson(scheduler::oracle::simulationOf(std::move(spec)));
-    Result<net::HttpResponse> reply;
-    for (int left = kMaxTries; left > 0; --left) {
-      auto fetching = scheduler_.fetch(request);
-      reply = co_await fetching;
-      if (!reply) co_return fail(std::move(reply.error()));
-      if (reply->status != 429 || left == 1) break;
-      auto pause = sleepFor(executor_, std::chrono::seconds(1));
-      co_await pause;
-    }
-    auto answer = parseJson(reply->body);
-    if (reply->status == 200) co_return answer;
-    const std::string_view message = answer ? textAt(*answer, "message") : std::string_view();
-    co_return fail(
-        ErrorCode::Internal,
-        fmt::format("koord-scheduler: {} (status {})",
-                    message.empty() ? std::string_view(reply->body) : message, reply->status));
-  }
-
-  const SimulateOptions& options_;
-  const KubeconfigChoice choice_;
-  Executor& executor_;
-  SchedulerClient scheduler_;
-  std::vector<std::string> notes_;
-};
-
-Task<void> simulate(Simulator* simulator, Result<json::value>* result, EventLoop* loop) {
-  auto asking = simulator->run();
-  *result = co_await asking;
+Task<void> simulate(const SimulateOptions* options, Result<SimulationAnswer>* answer,
+                    EventLoop* loop) {
+  auto asking = askCluster(*options, *loop);
+  *answer = co_await asking;
   loop->stop();
 }
 
@@ -159,40 +82,37 @@ void printNotes(const std::vector<std::string>& notes) {
     std::fprintf(stderr, "koordctl: %s\n", printable(note).c_str());
 }
 
-Result<json::value> answerOfCluster(const SimulateOptions& options) {
+Result<SimulationAnswer> answerOfCluster(const SimulateOptions& options) {
   EventLoop loop;
-  Result<json::value> result;
-  Simulator simulator(options, loop);
+  Result<SimulationAnswer> answer;
   TaskGroup tasks;
-  tasks.spawn(simulate(&simulator, &result, &loop));
+  tasks.spawn(simulate(&options, &answer, &loop));
   loop.run();
-  printNotes(simulator.notes());
-  return result;
+  return answer;
 }
 
-Result<json::value> answerOfSnapshot(const SimulateOptions& options) {
+Result<SimulationAnswer> answerOfSnapshot(const SimulateOptions& options) {
   auto spec =
       readSpec(options, options.namespace_.empty() ? kDefaultNamespace : options.namespace_);
   if (!spec) return fail(std::move(spec.error()));
-  auto answer = simulateOnSnapshot(options.snapshot, *std::move(spec));
-  if (!answer) return fail(std::move(answer.error()));
-  printNotes(answer->notes);
-  return std::move(answer->result);
+  return simulateOnSnapshot(options.snapshot, *std::move(spec));
 }
 
 int runSimulate(const SimulateOptions& options) {
   log::setup({.program = "koordctl", .quiet = !options.snapshot.empty()});
-  const auto result =
+  const auto answer =
       options.snapshot.empty() ? answerOfCluster(options) : answerOfSnapshot(options);
-  if (!result) {
-    std::fprintf(stderr, "koordctl: %s\n", printable(result.error().message).c_str());
+  if (!answer) {
+    std::fprintf(stderr, "koordctl: %s\n", printable(answer.error().message).c_str());
     return 2;
   }
-  const std::string text = options.output == "json"   ? toPrettyJson(*result) + "\n"
-                           : options.output == "yaml" ? toYaml(*result)
-                                                      : simulationText(*result, options.explain);
+  printNotes(answer->notes);
+  const json::value& result = answer->result;
+  const std::string text = options.output == "json"   ? toPrettyJson(result) + "\n"
+                           : options.output == "yaml" ? toYaml(result)
+                                                      : simulationText(result, options.explain);
   std::fputs(printable(text).c_str(), stdout);
-  return allPlaced(*result) ? 0 : 1;
+  return allPlaced(result) ? 0 : 1;
 }
 
 std::string problemOf(const SimulateOptions& options) {

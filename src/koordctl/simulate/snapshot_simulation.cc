@@ -182,7 +182,7 @@ Result<scheduler::SchedulerConfiguration> configurationOf(const json::value& giv
 
 }  // namespace
 
-Result<SnapshotAnswer> simulateOnSnapshot(const std::string& file, json::value spec) {
+Result<SimulationAnswer> simulateOnSnapshot(const std::string& file, json::value spec) {
   std::optional<VirtualLoop> loop;
   std::optional<SnapshotApi> api;
   std::optional<Contents> contents;
@@ -200,7 +200,7 @@ Result<SnapshotAnswer> simulateOnSnapshot(const std::string& file, json::value s
     return added ? added : fail(std::move(added.error()).within(file));
   };
   if (auto read = cluster::readSnapshot(file, visitor); !read) return fail(std::move(read.error()));
-  SnapshotAnswer answer;
+  SimulationAnswer answer;
   json::value given;
   if (json::value* found = find(spec, "configuration")) std::swap(given, *found);
   auto configuration = configurationOf(given, *contents, answer.notes);

@@ -9,21 +9,14 @@
 // wait are tried again.
 
 #include <string>
-#include <vector>
 
-#include "base/json.h"
-#include "base/result.h"
+#include "koordctl/simulate/question.h"
 
 namespace koord::koordctl {
-
-struct SnapshotAnswer {
-  json::value result;              // a SimulationResult
-  std::vector<std::string> notes;  // how it differs from the answer of a running scheduler
-};
 
 // spec: an object, as of a Simulation. Its configuration is the scheduler's; if it is null, the
 // ConfigMap koordinator-system/koord-scheduler-config in the snapshot has it, or it is the
 // recommended one. Errors name the file, or the field of the question. Blocks.
-Result<SnapshotAnswer> simulateOnSnapshot(const std::string& file, json::value spec);
+Result<SimulationAnswer> simulateOnSnapshot(const std::string& file, json::value spec);
 
 }  // namespace koord::koordctl

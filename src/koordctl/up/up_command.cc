@@ -7,6 +7,7 @@
 #include "koordctl/common/cluster_names.h"
 #include "koordctl/common/runtime_flags.h"
 #include "koordctl/console/console_explain.h"
+#include "koordctl/console/console_simulate.h"
 #include "koordctl/explain/screen_explain.h"
 
 namespace koord::koordctl {
@@ -108,6 +109,7 @@ void addUpCommand(flags::Commands& commands, UpFlags& flags, const std::string& 
     options.authorize = flags.authorization != "AlwaysAllow";
     options.explain = explainOnScreen;
     options.explainByName = explainForConsole;
+    options.simulate = simulateForConsole;
     std::erase(options.components, "");
     std::erase(options.components, "none");
     return cluster::runUp(options, program);

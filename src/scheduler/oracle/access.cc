@@ -119,6 +119,7 @@ class Filter {
 
 // What is known of nodes: amounts, and names of nodes that no pod of the question gets.
 void hideNodes(json::object& status) {
+  status.erase("nodes");
   json::value* remedies = status.if_contains("remedies");
   if (!remedies || !remedies->is_array()) return;
   for (json::value& remedy : remedies->get_array()) {

@@ -97,7 +97,8 @@ others:
 remedies:
 - {pods: 1, namespace: mine, name: p, nearestMiss: {node: c}, butForOne: [], nodes: {count: 1, like: c}}
 - {pods: 1, namespace: theirs, name: moved}
-quotas: [{name: q}])";
+quotas: [{name: q}]
+nodes: [{name: a, before: {cpu: 1}, after: {cpu: 2}}])";
 
 TEST(OracleAccess, a_caller_without_rights_learns_numbers_only) {
   EXPECT_EQ(visibleTo({"list pods in namespace \"mine\""}, kStatus), *parseYaml(R"(

@@ -135,13 +135,14 @@ Result<json::value> Answerer::answer(const Question& question, const CompletePod
   course_ = std::make_unique<Course>(*scheduler, subject_.executor, *server_);
   course_->checkpoint = checkpoint;
   quotasBefore_ = quotasOf(*scheduler, expansion->pods);
+  nodesBefore_.emplace(scheduler->cluster());
   if (auto changed = course_->change(question, *std::move(expansion), pods); !changed)
     return fail(std::move(changed.error()));
   if (!scheduler->running()) scheduler->start();
   course_->run();
   json::object status = describe();
   const std::string like = question.addNodes.empty() ? std::string() : question.addNodes[0].like;
-  status.emplace("quotas", quotaChanges(quotasBefore_, quotasNamed(*scheduler, quotasBefore_)));
+  addChanges(question, status);
   found_ = status;
   if (interim && memberOf(status, "pending") != json::value(0u))
     interim(sofar("the search for remedies took too long: there are none"));
@@ -187,6 +188,17 @@ json::object Answerer::describe() const {
   status.emplace("others", std::move(others));
   status.emplace("notes", std::move(notes));
   return status;
+}
+
+// Of quotas and nodes, once the course has ended.
+void Answerer::addChanges(const Question& question, json::object& status) const {
+  Scheduler& scheduler = course_->scheduler();
+  status.emplace("quotas", quotaChanges(quotasBefore_, quotasNamed(scheduler, quotasBefore_)));
+  NodeChanges changes = nodeChanges(*nodesBefore_, NodeAmounts(scheduler.cluster()), question);
+  status.emplace("nodes", std::move(changes.nodes));
+  if (changes.others == 0) return;
+  status = withNote(std::move(status),
+                    fmt::format("{} more nodes differ and are not listed", changes.others));
 }
 
 json::value Answerer::sofar(const std::string& why) const {

@@ -13,12 +13,15 @@
 //     others: [{namespace, name, node}]   # pods that were pending before and have a node now
 //     remedies: [{pods, of, nearestMiss, butForOne, nodes: {count, like}}]
 //     quotas: [{name, before: {...}, after: {...}}]
+//     nodes: [{name, change, allocatable, before, after}]   # node_changes.h
 //     notes: [...]
 
 #include <functional>
+#include <optional>
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/oracle/course.h"
+#include "scheduler/oracle/node_changes.h"
 #include "scheduler/oracle/quota_view.h"
 
 namespace koord::scheduler::oracle {
@@ -53,6 +56,7 @@ class Answerer {
   Result<std::unique_ptr<Scheduler>> otherScheduler(const json::value& configuration);
   json::object describe() const;
   json::object newStatus() const;
+  void addChanges(const Question& question, json::object& status) const;
 
   Subject subject_;
   WallTime since_{};                  // when the state was copied
@@ -61,6 +65,7 @@ class Answerer {
   std::unique_ptr<Course> course_;
   json::object found_;  // all but remedies; empty until the course has ended
   QuotaViews quotasBefore_;
+  std::optional<NodeAmounts> nodesBefore_;
 };
 
 }  // namespace koord::scheduler::oracle

@@ -51,6 +51,42 @@ TEST(Oracle, workloads_become_pods_and_limits_are_requests) {
   EXPECT_THAT(std::string(textAt(last, "message")), HasSubstr("1 Insufficient cpu"));
 }
 
+namespace {
+
+// "name change cpu: before > after of allocatable", "-" for what is absent.
+std::vector<std::string> nodesIn(const json::value& status) {
+  std::vector<std::string> nodes;
+  const auto cpu = [](const json::value& node, const char* when) {
+    const auto text = textAt(node, when, "cpu");
+    return text.empty() ? std::string("-") : std::string(text);
+  };
+  for (const json::value& node : memberOf(status, "nodes").get_array())
+    nodes.push_back(fmt::format("{} {}: {} > {} of {}", textAt(node, "name"),
+                                textAt(node, "change"), cpu(node, "before"), cpu(node, "after"),
+                                cpu(node, "allocatable")));
+  return nodes;
+}
+
+}  // namespace
+
+TEST(Oracle, shows_what_pods_request_of_the_nodes_before_and_after) {
+  Asked a;
+  for (const char* name : {"a", "b", "c", "d"}) a.node(aNode(name));
+  a.runs(ownedPod("moves", "ReplicaSet"), "a");
+  a.runs(aPod("stays").request("cpu", "3"), "c");
+  a.runs(aPod("full").request("cpu", "4"), "b");
+  const auto answer =
+      a.ask("{drainNodes: [a], loseNodes: [d], addNodes: [{count: 1, like: b}], objects: [" +
+            podText("p", "4") + "]}");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("moves-again c", "p b-added-1"));
+  EXPECT_THAT(nodesIn(*answer), ElementsAre("a drained: 1 > 0 of 4", "b-added-1 added: - > 4 of 4",
+                                            "d lost: 0 > - of 4", "c : 3 > 4 of 4"));
+  const json::value& c = memberOf(*answer, "nodes").get_array()[3];
+  EXPECT_EQ(textAt(c, "before", "pods"), "1");
+  EXPECT_EQ(textAt(c, "after", "pods"), "2");
+}
+
 TEST(Oracle, names_victims_and_whose_rules_chose_them) {
   Asked a;
   a.node(aNode("a"));

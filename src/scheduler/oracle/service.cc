@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <type_traits>
 #include <utility>
 
 #include "api/codec.h"
+#include "base/aside.h"
 #include "kube/client.h"
 #include "net/answering.h"
 #include "net/serving.h"
@@ -43,16 +43,6 @@ Result<Question> questionIn(const std::string& text) {
   const auto document = parseJson(text);
   if (!document) return fail(Error(document.error()));
   return readQuestion(*document);
-}
-
-// Runs fn on a thread: documents of megabytes must not hold up the scheduler. The destructor of
-// jthread waits for it.
-template <class Fn>
-Task<std::invoke_result_t<Fn&>> aside(Executor& executor, Fn fn) {
-  auto [future, completer] = Future<std::invoke_result_t<Fn&>>::make(executor);
-  const std::jthread thread([&fn, completer = completer]() mutable { completer.complete(fn()); });
-  auto result = co_await future;
-  co_return result;
 }
 
 }  // namespace

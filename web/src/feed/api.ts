@@ -20,7 +20,17 @@ const token = (): string => localStorage.getItem(KEY) ?? '';
 export const store = new Store();
 export const connection = new Connection(store, token);
 
-// Fails with a text for the user.
+// Why there is no answer, in words. status: of HTTP; 0 = the console does not answer.
+export class AskError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+// Fails with an AskError.
 export async function ask<T>(
   path: string,
   params: Record<string, string>,
@@ -36,10 +46,11 @@ export async function ask<T>(
       cache: 'no-store',
     });
   } catch {
-    throw new Error('The console does not answer: is koordctl running?');
+    throw new AskError('The console does not answer: is koordctl running?', 0);
   }
   const content: unknown = await answer.json().catch(() => null);
   if (answer.ok) return content as T;
   const message = (content as {message?: unknown} | null)?.message;
-  throw new Error(typeof message === 'string' ? message : `The console answers ${answer.status}.`);
+  const text = typeof message === 'string' ? message : `The console answers ${answer.status}.`;
+  throw new AskError(text, answer.status);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/executor.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "cluster/screen/row.h"
@@ -25,5 +26,7 @@ using Explain = Task<Result<std::string>> (*)(Question question);
 // The same for the console (console/console.h), which names its subjects itself.
 using ExplainByName = Task<Result<std::string>> (*)(Question question, std::string kind,
                                                     std::string name);
+// What would happen, for the console: the body of its request and of its answer.
+using Simulate = Task<Result<json::value>> (*)(Question question, std::string request);
 
 }  // namespace koord::cluster

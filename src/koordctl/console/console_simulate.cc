@@ -1,0 +1,75 @@
+#include "koordctl/console/console_simulate.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+#include "base/aside.h"
+#include "base/time_limit.h"
+#include "koordctl/simulate/cluster_simulation.h"
+
+namespace koord::koordctl {
+
+namespace {
+
+// The notes stand before those of koord-scheduler.
+json::value withNotes(json::value result, const std::vector<std::string>& notes) {
+  json::value* status = find(result, "status");
+  if (notes.empty() || !status || !status->is_object()) return result;
+  json::array all;
+  for (const std::string& note : notes) all.push_back(json::string(note));
+  json::value& own = status->get_object()["notes"];
+  if (own.is_array()) std::ranges::move(own.get_array(), std::back_inserter(all));
+  own = std::move(all);
+  return result;
+}
+
+Task<Result<json::value>> simulate(cluster::Question question, std::string request) {
+  ClusterSimulation cluster(chooseKubeconfig(question.kubeconfig), question.scheduler,
+                            question.dataDir, *question.executor);
+  if (auto opened = cluster.open(); !opened) co_return fail(std::move(opened.error()));
+  auto reading = aside(*question.executor, [&request, &cluster] {
+    return simulationSpec(request, cluster.namespace_());
+  });
+  auto spec = co_await reading;
+  if (!spec) co_return fail(std::move(spec.error()));
+  auto asking = cluster.ask(*std::move(spec));
+  auto answer = co_await asking;
+  if (!answer) co_return fail(std::move(answer.error()));
+  co_return withNotes(std::move(answer->result), answer->notes);
+}
+
+}  // namespace
+
+Task<Result<json::value>> simulateForConsole(cluster::Question question, std::string request) {
+  Executor& executor = *question.executor;
+  Error late{ErrorCode::Timeout,
+             fmt::format("there is no answer after {} s: ask about less",
+                         kSimulationLimit / std::chrono::seconds(1)),
+             {}};
+  auto asking = withTimeLimit(executor, kSimulationLimit, std::move(late),
+                              simulate(std::move(question), std::move(request)));
+  auto answer = co_await asking;
+  co_return answer;
+}
+
+Result<json::object> simulationSpec(const std::string& request, const std::string& namespace_) {
+  auto document = parseJson(request);
+  if (!document) return fail(std::move(document.error()).within("the question"));
+  const json::value* manifest = find(*document, "manifest");
+  if (!manifest || !manifest->is_string())
+    return fail(ErrorCode::Invalid, "manifest: must be a text");
+  json::value* spec = find(*document, "spec");
+  if (!spec || !spec->is_object()) return fail(ErrorCode::Invalid, "spec: must be an object");
+  if (find(*spec, "objects"))
+    return fail(ErrorCode::Invalid, "spec.objects: the manifest has the objects");
+  auto objects = objectsIn(std::string_view(manifest->get_string()), namespace_);
+  if (!objects) return fail(std::move(objects.error()).within("manifest"));
+  json::array list;
+  std::ranges::move(*objects, std::back_inserter(list));
+  spec->get_object()["objects"] = std::move(list);
+  return std::move(spec->get_object());
+}
+
+}  // namespace koord::koordctl

@@ -1,7 +1,7 @@
 // A `koordctl up` with simulated nodes, and `koordctl console` beside it, for the browser tests.
 
 import {execFileSync, spawn} from 'node:child_process';
-import {existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {createServer} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -61,8 +61,8 @@ export class Cluster {
   }
 
   // The address of a `koordctl console` with these credentials.
-  async console(kubeconfig = this.kubeconfig) {
-    const child = this.run(['console', '--kubeconfig', kubeconfig]);
+  async console(kubeconfig = this.kubeconfig, flags = []) {
+    const child = this.run(['console', '--kubeconfig', kubeconfig, ...flags]);
     return untilLine(child, 'stdout', URL_LINE, 20);
   }
 
@@ -82,6 +82,33 @@ export class Cluster {
       encoding: 'utf8',
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+  }
+
+  // The kubeconfig of a service account whose context has this namespace.
+  kubeconfigOf(account, namespace) {
+    const token = this.kubectl(['-n', namespace, 'create', 'token', account]).trim();
+    const file = join(this.folder, account);
+    const admin = JSON.parse(this.kubectl(['config', 'view', '--raw', '-o', 'json']));
+    admin.users[0].user = {token};
+    admin.contexts[0].context.namespace = namespace;
+    writeFileSync(file, JSON.stringify(admin));
+    return file;
+  }
+
+  // The address of koord-scheduler's secure port.
+  scheduler() {
+    const urls = JSON.parse(readFileSync(join(this.folder, 'data', 'components.json'), 'utf8'));
+    return urls['koord-scheduler-secure'];
+  }
+
+  // A program of the `koordctl up`, which starts it again.
+  killComponent(name) {
+    const {pid} = this.up;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    const child = children.find(
+      (one) => readFileSync(`/proc/${one}/comm`, 'utf8').trim() === name.slice(0, 15),
+    );
+    process.kill(Number(child), 'SIGKILL');
   }
 
   // Without a chance to say goodbye.

@@ -1,10 +1,9 @@
 // The console in a real browser, against real programs. Run by run.mjs.
 
 import assert from 'node:assert/strict';
-import {readFileSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {readFileSync} from 'node:fs';
 import {after, before, test} from 'node:test';
-import {AXE, openBrowser} from './browser.mjs';
+import {forEachLook, newPage, openBrowser, violations} from './browser.mjs';
 import {Cluster} from './cluster.mjs';
 
 const programs = process.env.CONSOLE_PROGRAMS;
@@ -13,19 +12,6 @@ const problems = []; // errors of the page, broken policies
 let browser;
 let page;
 let origin;
-
-async function newPage(url) {
-  const fresh = await browser.context.newPage();
-  fresh.on('pageerror', (error) => problems.push(`${url}: ${error.message}`));
-  fresh.on('console', (message) => {
-    // A failed request is an answer of the console that the page shows.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      problems.push(`${url}: ${message.text()}`);
-  });
-  await fresh.goto(url);
-  await fresh.waitForSelector('.link.live');
-  return fresh;
-}
 
 const open = (path) => page.goto(origin + path);
 const sees = (text, where = page) =>
@@ -38,7 +24,7 @@ before(async () => {
     readFileSync(new URL('objects.yaml', import.meta.url), 'utf8'),
   );
   browser = await openBrowser();
-  page = await newPage(cluster.url);
+  page = await newPage(browser, cluster.url, problems);
   origin = new URL(cluster.url).origin;
 });
 after(async () => {
@@ -48,7 +34,7 @@ after(async () => {
 
 test('the token leaves the address bar and stays valid in other tabs', async () => {
   assert.equal(new URL(page.url()).hash, '');
-  const other = await newPage(`${origin}/nodes`);
+  const other = await newPage(browser, `${origin}/nodes`, problems);
   await sees('sim-0', other);
   await other.close();
 });
@@ -114,40 +100,19 @@ async function view(path) {
   await page.waitForTimeout(150);
 }
 
-async function violations() {
-  const found = await page.evaluate(() =>
-    globalThis.axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}),
-  );
-  return found.violations.map(
-    ({id, nodes}) => `${page.url()} ${id}: ${nodes[0].html} ${nodes[0].failureSummary}`,
-  );
-}
-
 test('pages have no violations of WCAG AA, light and dark, wide and narrow', async () => {
   // prettier-ignore
   const paths = ['/', '/nodes', '/nodes/sim-1', '/pods', '/pods/shop/does-not-fit', '/pending',
-    '/quotas/shop/search', '/jobs', '/jobs/shop/train', '/moves', '/reservations/spare', '/none'];
+    '/quotas/shop/search', '/jobs', '/jobs/shop/train', '/moves', '/reservations/spare', '/whatif',
+    '/none'];
   await open('/');
   await page.waitForSelector('.link.live');
-  await page.evaluate(readFileSync(AXE, 'utf8'));
-  const looks = [
-    ['light', 1280],
-    ['dark', 400],
-  ];
-  for (const [colorScheme, width] of looks) {
-    await page.emulateMedia({colorScheme});
-    await page.setViewportSize({width, height: 800});
+  await forEachLook(page, async () => {
     for (const path of paths) {
       await view(path);
-      assert.deepEqual(await violations(), []);
-      const beyond = await page.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      assert.ok(beyond <= 0, `${path} is ${beyond} pixels wider than ${width}`);
+      assert.deepEqual(await violations(page), []);
     }
-  }
-  await page.setViewportSize({width: 1280, height: 800});
-  await page.emulateMedia({colorScheme: 'light'});
+  });
 });
 
 test('the keyboard alone finds and opens everything', async () => {
@@ -175,7 +140,7 @@ test('the address has the order and the filter', async () => {
   const address = page.url();
   assert.match(address, /sort=pod/);
   assert.match(address, /filter=train/);
-  const other = await newPage(address);
+  const other = await newPage(browser, address, problems);
   await sees('4 pods', other);
   await other.close();
 });
@@ -188,13 +153,8 @@ test('changes of the cluster appear without a reload', async () => {
 });
 
 test('a user of one namespace sees its pods, and what is missing', async () => {
-  const token = cluster.kubectl(['-n', 'shop', 'create', 'token', 'reader']).trim();
-  const kubeconfig = join(cluster.folder, 'reader');
-  const admin = JSON.parse(cluster.kubectl(['config', 'view', '--raw', '-o', 'json']));
-  admin.users[0].user = {token};
-  admin.contexts[0].context.namespace = 'shop';
-  writeFileSync(kubeconfig, JSON.stringify(admin));
-  const reader = await newPage(await cluster.console(kubeconfig));
+  const kubeconfig = cluster.kubeconfigOf('reader', 'shop');
+  const reader = await newPage(browser, await cluster.console(kubeconfig), problems);
   const own = new URL(reader.url()).origin;
   await reader.goto(`${own}/pods`);
   await sees('Only pods of namespace shop', reader);
@@ -205,7 +165,7 @@ test('a user of one namespace sees its pods, and what is missing', async () => {
 });
 
 test('a page outlives the API server', async () => {
-  const own = await newPage(await cluster.console());
+  const own = await newPage(browser, await cluster.console(), problems);
   await own.goto(`${new URL(own.url()).origin}/nodes`);
   await sees('6 nodes', own);
   await cluster.kill();

@@ -19,7 +19,7 @@ const {missing} = await import('./cluster.mjs');
 if (!chromiumPath) skip('Chromium is missing: apt-get install chromium');
 const why = missing(programs);
 if (why) skip(why);
-const tests = ['page.test.mjs', 'console.test.mjs'].map((name) =>
+const tests = ['page.test.mjs', 'console.test.mjs', 'whatif.test.mjs'].map((name) =>
   fileURLToPath(new URL(name, import.meta.url)),
 );
 const run = spawnSync(process.execPath, ['--test', '--test-concurrency=1', ...tests], {

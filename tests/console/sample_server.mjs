@@ -27,7 +27,7 @@ function statusOf(cluster, more) {
     cluster: 'https://127.0.0.1:6443',
     version: 'sample',
     explains: true,
-    simulates: false,
+    simulates: true,
     access: Object.fromEntries(Object.keys(cluster).map((name) => [name, {state: 'all'}])),
     ...more,
   };
@@ -157,6 +157,8 @@ export async function startSample(page, {nodes = 200, pods = 3000, port = 0, ...
         return json({
           text: `${url.searchParams.get('name')}: as koord-scheduler explains it\n`,
         });
+      if (url.pathname === '/api/v1/simulate' && options.simulate)
+        return json(...options.simulate(url));
       return json({message: 'this path does not exist'}, 404);
     }
     const name = /^\/(app\.(?:js|css)|icon\.svg)$/.exec(url.pathname)?.[1] ?? 'index.html';

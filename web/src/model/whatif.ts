@@ -103,6 +103,11 @@ export interface Status {
 export const keyOf = (object: {namespace?: string; name?: string}): string =>
   object.namespace ? `${object.namespace}/${object.name ?? ''}` : (object.name ?? '');
 
+export function summaryOf(status: Status): string {
+  const victims = (status.victims?.length ?? 0) + (status.hiddenVictims ?? 0);
+  return `${status.placed ?? 0} placed, ${status.pending ?? 0} pending, ${victims} preempted`;
+}
+
 // A resource of a node before and after, in one unit.
 export interface Bar {
   label: string;
@@ -112,7 +117,7 @@ export interface Bar {
   text: string; // "2 → 5 of 32 cores"
 }
 
-const gibibytes = (amount: number): string => bytes(amount / 2 ** 20);
+const gibibytes = (amount: number): string => (amount === 0 ? '0' : bytes(amount / 2 ** 20));
 const wholeCores = (amount: number): string => cores(1000 * amount);
 
 // koordinator.sh/gpu and its parts count hundredths of a device, vendors count devices.
@@ -187,7 +192,9 @@ export function pendingGroups(status: Status): PendingGroup[] {
   const groups = new Map<string, PendingGroup>();
   for (const pod of status.pods ?? []) {
     if (pod.state === 'placed') continue;
-    const why = pod.message || wordsOf[pod.state] || 'no reason is known';
+    const message = pod.message || wordsOf[pod.state] || 'no reason is known';
+    // Messages of preemption name the pod: "No victims found for preemptor pod web-0".
+    const why = pod.of ? message.replaceAll(` ${pod.name}`, '') : message;
     const key = pod.of || keyOf(pod);
     const id = JSON.stringify([pod.state === 'notRecreated' ? '' : key, why]);
     const group = groups.get(id);

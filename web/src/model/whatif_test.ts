@@ -84,7 +84,7 @@ test('a node that is added without pods shows its capacity', () => {
   const node = {name: 'a', change: 'added' as const, allocatable: {cpu: '8', memory: '16Gi'}};
   assert.deepEqual(
     barsOf(node).map((bar) => bar.text),
-    ['0 → 0 of 8 cores', '0 MiB → 0 MiB of 16 GiB'],
+    ['0 → 0 of 8 cores', '0 → 0 of 16 GiB'],
   );
 });
 
@@ -94,8 +94,8 @@ test('pods that wait for one reason are together, with their remedy', () => {
   const groups = pendingGroups({
     complete: true,
     pods: [
-      pod('w-0', 'full', 'Deployment x/w'),
-      pod('w-1', 'full', 'Deployment x/w'),
+      pod('w-0', 'full for pod w-0, cpu', 'Deployment x/w'),
+      pod('w-1', 'full for pod w-1, cpu', 'Deployment x/w'),
       pod('p', 'tainted'),
       {namespace: 'x', name: 'ok', state: 'placed', node: 'a'},
       {namespace: 'x', name: 'bare', state: 'notRecreated', message: 'no controller'},
@@ -109,7 +109,7 @@ test('pods that wait for one reason are together, with their remedy', () => {
   assert.deepEqual(
     groups.map((group) => [group.pods.length, group.why, group.remedies.flatMap(waysOf)]),
     [
-      [2, 'full', ['1 more node like a would do']],
+      [2, 'full for pod, cpu', ['1 more node like a would do']],
       [1, 'tainted', ['T: tolerate']],
       [1, 'no controller', []],
       [1, 'not tried', []],

@@ -14,6 +14,7 @@ import {
   problemOf,
   questionOf,
   requestOf,
+  summaryOf,
   type Problem,
   type Question,
   type Status,
@@ -108,6 +109,10 @@ export function WhatIfPage() {
           </p>
         </div>
       </div>
+      <p class="unseen" role="status">
+        {result.value.running ? 'koord-scheduler simulates' : ''}
+        {result.value.answer ? summaryOf(result.value.answer) : ''}
+      </p>
       <Result stale={asked.value !== '' && asked.value !== request} />
     </>
   );
@@ -184,6 +189,11 @@ function DrainCard({question}: {question: Question}) {
 function AddCard({question}: {question: Question}) {
   useSlowly(['nodes'], 2000);
   const like = store.nodes.get(question.like);
+  const shape = `${question.like}${like ? `: ${shapeOf(like)}` : ''}`;
+  const advice =
+    question.add > 0
+      ? 'Choose the node whose shape they have.'
+      : 'They have its labels, taints and devices, and no pods.';
   return (
     <Card title="Nodes are added">
       <div class="ask">
@@ -194,7 +204,7 @@ function AddCard({question}: {question: Question}) {
           max={MOST_NEW_NODES}
           aria-label="Number of nodes to add"
           value={question.add}
-          onInput={(event) => setQuery({add: event.currentTarget.value})}
+          onInput={({currentTarget: {value}}) => setQuery({add: Number(value) > 0 ? value : ''})}
         />
         <span>nodes of the shape of</span>
         <NodePicker
@@ -205,23 +215,14 @@ function AddCard({question}: {question: Question}) {
           onPick={(name) => setQuery({like: name, add: String(question.add || 1)})}
         />
       </div>
-      <p class="quiet">
-        {question.like
-          ? `${question.like}${like ? `: ${shapeOf(like)}` : ''}`
-          : 'They have its labels, taints and devices, and no pods.'}
-      </p>
+      <p class="quiet">{question.like ? shape : advice}</p>
     </Card>
   );
 }
 
 function Result({stale}: {stale: boolean}) {
   const {answer, problem, running} = result.value;
-  if (running)
-    return (
-      <p class="note" role="status">
-        koord-scheduler simulates …
-      </p>
-    );
+  if (running) return <p class="note">koord-scheduler simulates …</p>;
   if (problem)
     return (
       <section class="card" role="alert">

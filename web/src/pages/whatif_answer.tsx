@@ -14,6 +14,7 @@ import {
   type AnsweredPod,
   type PendingGroup,
   type QuotaLine,
+  type Remedy,
   type Status,
   type Victim,
 } from '../model/whatif.ts';
@@ -49,14 +50,8 @@ function Summary({status}: {status: Status}) {
   const victims = (status.victims?.length ?? 0) + (status.hiddenVictims ?? 0);
   const others = (status.others?.length ?? 0) + (status.hiddenOthers ?? 0);
   const taken = Date.parse(status.state?.time ?? '') / 1000;
-  const text =
-    `${count(status.placed ?? 0)} placed, ${count(status.pending ?? 0)} pending, ` +
-    `${count(victims)} preempted`;
   return (
     <section class="figures" aria-label="Result">
-      <span class="unseen" role="status">
-        {text}
-      </span>
       <Figure label="Placed" tone="free" value={count(status.placed ?? 0)} note="pods get nodes" />
       <Figure
         label="Pending"
@@ -89,46 +84,52 @@ function Hidden({number}: {number: number | undefined}) {
 
 const NAMES = 3; // of pods of a group
 
+function groupName({pods}: PendingGroup): string {
+  const of = pods[0]?.of;
+  if (of && pods.length > 1) return `${plural(pods.length, 'pod')} of ${of}`;
+  const names = pods.slice(0, NAMES).map(keyOf).join(', ');
+  const more = pods.length - NAMES;
+  return more > 0 ? `${names} and ${count(more)} more` : names;
+}
+
 function Pending({groups, onAddNodes}: {groups: PendingGroup[]; onAddNodes: AddNodes}) {
   return (
     <Card title="Without a node">
       <ul class="waiting">
-        {groups.map((group) => {
-          const names = group.pods.slice(0, NAMES).map(keyOf).join(', ');
-          const more = group.pods.length - NAMES;
-          return (
-            <li key={group.key + group.why}>
-              <p>
-                <b>
-                  {group.pods[0]?.of && group.pods.length > 1
-                    ? `${plural(group.pods.length, 'pod')} of ${group.pods[0].of}`
-                    : `${names}${more > 0 ? ` and ${count(more)} more` : ''}`}
-                </b>
-              </p>
-              <p class="problem-text">{group.why}</p>
-              {group.remedies.map((remedy) => (
-                <ul key={keyOf(remedy)} class="ways" aria-label="What would help">
-                  {waysOf(remedy).map((way) => (
-                    <li key={way}>{way}</li>
-                  ))}
-                  {remedy.nodes?.like && (
-                    <li>
-                      <button
-                        type="button"
-                        class="secondary"
-                        onClick={() => onAddNodes(remedy.nodes!.count, remedy.nodes!.like!)}
-                      >
-                        Simulate with {plural(remedy.nodes.count, 'more node')}
-                      </button>
-                    </li>
-                  )}
-                </ul>
-              ))}
-            </li>
-          );
-        })}
+        {groups.map((group) => (
+          <li key={group.key + group.why}>
+            <p>
+              <b>{groupName(group)}</b>
+            </p>
+            <p class="problem-text">{group.why}</p>
+            {group.remedies.map((remedy) => (
+              <Ways key={keyOf(remedy)} remedy={remedy} onAddNodes={onAddNodes} />
+            ))}
+          </li>
+        ))}
       </ul>
     </Card>
+  );
+}
+
+function Ways({remedy, onAddNodes}: {remedy: Remedy; onAddNodes: AddNodes}) {
+  const ways = waysOf(remedy);
+  const {count: nodes, like} = remedy.nodes ?? {count: 0};
+  if (ways.length === 0)
+    return <p class="quiet">koord-scheduler has found no small change that would help.</p>;
+  return (
+    <ul class="ways" aria-label="What would help">
+      {ways.map((way) => (
+        <li key={way}>{way}</li>
+      ))}
+      {like && (
+        <li>
+          <button type="button" class="secondary" onClick={() => onAddNodes(nodes, like)}>
+            Simulate with {plural(nodes, 'more node')}
+          </button>
+        </li>
+      )}
+    </ul>
   );
 }
 
@@ -337,7 +338,9 @@ const quotaColumns: Column<QuotaLine>[] = [
   amountColumn('max', 'Max'),
 ];
 
+// Without a runtime there is nothing to compare with.
 function QuotaBar({line}: {line: QuotaLine}) {
+  if (line.runtime === 0) return <>–</>;
   const both = Math.min(line.before, line.after);
   return (
     <Meter

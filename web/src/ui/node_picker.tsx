@@ -55,6 +55,7 @@ function usePicking({without, onPick}: PickerProps) {
   const pick = (name: string) => {
     onPick(name);
     type('');
+    setOpen(false);
   };
   const move = (to: number) => {
     setOpen(true);

@@ -88,3 +88,92 @@ test('the page says which objects are old because their changes are refused', as
   await other.close();
   refused.close();
 });
+
+// An answer as large as a simulation gives one.
+function largeAnswer(nodes, pods) {
+  const amounts = (cpu) => ({cpu: String(cpu), memory: `${2 * cpu}Gi`, pods: '9'});
+  return {
+    complete: true,
+    state: {time: new Date().toISOString()},
+    placed: pods,
+    pending: 0,
+    pods: Array.from({length: pods}, (_, i) => ({
+      namespace: 'ml',
+      name: `worker-${i}`,
+      of: 'Job ml/worker',
+      state: 'placed',
+      node: `node-${i % nodes}`,
+    })),
+    nodes: Array.from({length: nodes}, (_, i) => ({
+      name: `node-${i}`,
+      allocatable: amounts(64),
+      before: amounts(i % 60),
+      after: amounts((i % 60) + 4),
+    })),
+  };
+}
+
+async function ask(simulate, path = '/whatif?drain=node-1') {
+  const own = await startSample(process.env.CONSOLE_PAGE, {nodes: 3, pods: 10, simulate});
+  const other = await browser.context.newPage();
+  await other.goto(own.start);
+  await other.waitForSelector('.link.live');
+  await other.goto(own.origin + path);
+  const close = async () => {
+    await other.close();
+    own.close();
+  };
+  return {other, close};
+}
+
+test('of an answer with 20,000 pods and 2,000 nodes only a part is elements', async () => {
+  const {other, close} = await ask(() => [{status: largeAnswer(2000, 20_000)}]);
+  await other.getByText('20,000 pods of the question').waitFor();
+  assert.equal(await other.locator('.changes > li').count(), 24);
+  await other.getByRole('button', {name: 'Show 96 of 1976 more'}).click();
+  assert.equal(await other.locator('.changes > li').count(), 120);
+  assert.ok((await other.locator('.table-rows .table-row').count()) < 60);
+  await close();
+});
+
+test('each error of a simulation is a title, the reason and what to do', async () => {
+  const titles = {
+    400: 'The question is not valid',
+    403: 'You lack a right',
+    404: 'No koord-scheduler that simulates is reached',
+    413: 'The question is too large',
+    429: 'Too many simulations run now',
+    502: 'koord-scheduler does not answer',
+    503: 'koord-scheduler cannot simulate now',
+    504: 'There is no answer in time',
+  };
+  for (const [status, title] of Object.entries(titles)) {
+    const {other, close} = await ask(() => [{message: `why <b>${status}</b>`}, Number(status)]);
+    await other.getByRole('heading', {name: title}).waitFor();
+    await other.getByText(`why <b>${status}</b>`).waitFor();
+    await close();
+  }
+});
+
+test('an answer that lacks parts does not break the page', async () => {
+  for (const status of [{}, {nodes: [{name: 'a', allocatable: {}}], quotas: [{name: 'q'}]}]) {
+    const {other, close} = await ask(() => [{status}]);
+    await other.getByText('The question has no pods').waitFor();
+    await close();
+  }
+});
+
+test('a console that does not simulate names the command that does', async () => {
+  const own = await startSample(process.env.CONSOLE_PAGE, {
+    nodes: 3,
+    pods: 10,
+    status: {simulates: false},
+  });
+  const other = await browser.context.newPage();
+  await other.goto(own.start);
+  await other.waitForSelector('.link.live');
+  await other.goto(`${own.origin}/whatif`);
+  await other.getByText('koordctl simulate -f FILE').waitFor();
+  await other.close();
+  own.close();
+});

@@ -158,7 +158,7 @@ test('victims have the rule that chose them', async () => {
   await sees('DefaultPreemption', page.getByRole('list', {name: 'Victims by rule'}));
 });
 
-test('answers and errors have no violations of WCAG AA, light and dark, wide and narrow', async () => {
+test('answers and errors have no violations of WCAG AA, light and dark, 1280 and 400 px', async () => {
   const bad = await newPage(browser, `${origin}/whatif?drain=none`, problems);
   await sees('The question is not valid', bad);
   await drainField().click(); // the list is open
@@ -247,7 +247,7 @@ test('a scheduler that is gone is an error in words, and answers when it runs ag
   const simulate = page.getByRole('button', {name: 'Simulate', exact: true});
   cluster.killComponent('koord-scheduler');
   await simulate.click();
-  await sees('koord-scheduler does not answer');
+  await sees(/No koord-scheduler that simulates is reached|koord-scheduler does not answer/);
   await sees('koordctl simulate -f FILE');
   for (let i = 0; i < 60 && (await page.locator('.changes').count()) === 0; i++) {
     await simulate.click();

@@ -297,7 +297,7 @@ const problems: Record<number, [string, string]> = {
   ],
   404: [
     'No koord-scheduler that simulates is reached',
-    `koordctl console takes its address with --scheduler. ${COMMAND}`,
+    `Is it running? koordctl console takes its address with --scheduler. ${COMMAND}`,
   ],
   413: [
     'The question is too large',

@@ -21,6 +21,11 @@ async function takePictures(page, origin, nodeWithJob) {
     await page.waitForTimeout(2000);
     await page.screenshot({path: file(`docs/pictures/${name}.png`)});
   }
+  await page.goto(`${origin}/whatif?drain=${nodeWithJob}`);
+  await page.getByRole('button', {name: 'Insert an example'}).click();
+  await page.getByRole('button', {name: 'Simulate', exact: true}).click();
+  await page.getByText('pods of the question').waitFor();
+  await page.screenshot({path: file('docs/pictures/console-whatif.png')});
 }
 
 const cluster = new Cluster(process.argv[2] ?? 'build/release/bin');

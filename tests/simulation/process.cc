@@ -28,8 +28,8 @@ profiles:
     args: {defaultingType: List}
 )";
 
-// The node for which a pod is nominated by its first attempt. It may preempt again, on another node,
-// if it does not get that one.
+// The node for which a pod is nominated by its first attempt. It may preempt again, on another
+// node, if it does not get that one.
 std::string firstNomination(const json::value& status, const api::Pod& pod,
                             const json::value& told) {
   const std::string key = api::keyOf(pod.metadata).toString();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: include directions between floors, sizes, pragma once, two
-traps of coroutines, names that files which are compiled together must not share, readers that
-throw, sums of what a pod asks for, the width of comments."""
+traps of coroutines, names that files which are compiled together must not share, types that are
+defined twice, readers that throw, sums of what a pod asks for, the width of comments."""
 
 import pathlib
 import re
@@ -36,6 +36,9 @@ MAY_USE = {
 # Tests may reach for the embedded API server.
 TESTS_MAY_ALSO_USE = {"apiserver"}
 MAX_LINES, MAX_TEST_LINES = 800, 1500
+# Namespaces are not indented, so the types in them begin in the first column.
+NAMESPACE_BEGINS = re.compile(r"namespace\s*([\w:]*)\s*\{$")
+TYPE_BEGINS = re.compile(r"(?:class|struct|enum|enum class)\s+(\w+)\s*(?:final\s*)?(?::[^:;].*)?\{")
 # clang-format breaks code at this column and leaves comments as they are.
 MAX_COLUMNS = 100
 # Tests and benchmarks have tables of cases within their functions.
@@ -193,6 +196,26 @@ def check_batches(files: dict[pathlib.Path, str]) -> list[str]:
     return problems
 
 
+def check_types(texts: dict[pathlib.Path, str]) -> list[str]:
+    """A type is defined once in a namespace: of two, the linker keeps one's functions for both."""
+    problems = []
+    owners = {}
+    for name, text in texts.items():
+        if name.parts[0] != "src" or is_test(name):
+            continue
+        namespaces = []
+        for line in text.split("\n"):
+            if opened := NAMESPACE_BEGINS.match(line):
+                namespaces.append(opened.group(1))
+            elif line.startswith("}  // namespace"):
+                namespaces.pop()
+            elif (found := TYPE_BEGINS.match(line)) and "" not in namespaces:
+                key = ("::".join(namespaces), found.group(1))
+                if owners.setdefault(key, name) != name:
+                    problems.append(f"{name}: {found.group(1)} is a type of this namespace in {owners[key]}, too")
+    return problems
+
+
 def check(name: pathlib.Path, text: str, code: str) -> list[str]:
     test = is_test(name)
     problems = check_place(name, text, test) if name.parts[0] == "src" else []
@@ -221,14 +244,14 @@ def check_web(path: pathlib.Path) -> list[str]:
 
 def main() -> int:
     problems = [problem for path in web_files.files() for problem in check_web(path)]
-    files = {}
+    files, texts = {}, {}
     for folder in ("src", "cmd", "tests", "bench"):
         for path in sorted((ROOT / folder).glob("**/*")):
             if path.suffix in (".h", ".cc"):
                 name, text = path.relative_to(ROOT), path.read_text()
-                files[name] = blanked(text)
+                files[name], texts[name] = blanked(text), text
                 problems += check(name, text, files[name])
-    problems += check_batches(files)
+    problems += check_batches(files) + check_types(texts)
     print("\n".join(problems) or "tree: ok")
     return 1 if problems else 0
 

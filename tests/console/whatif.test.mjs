@@ -203,7 +203,7 @@ test('names of the question never become markup', async () => {
   await ask(deployment(hostile, 2, 1, {nodeSelector: {[hostile]: hostile}}));
   await sees(hostile);
   await page.goto(`${origin}/whatif?drain=${encodeURIComponent(hostile)}`);
-  await sees(`pods of node ${hostile}`);
+  await sees(`"${hostile}" is not the name of a node`);
   await sees(hostile, page.locator('.chosen'));
   assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
 });

@@ -73,6 +73,15 @@ TEST(HostileQuestion, a_node_that_occurs_twice_would_lose_its_pods_twice) {
             "spec.loseNodes[0]: node \"a\" occurs twice");
 }
 
+TEST(HostileQuestion, the_name_of_a_node_is_no_field_selector) {
+  Asked a;
+  a.node(aNode("a"));
+  EXPECT_THAT(
+      a.refusal("drainNodes: ['a,metadata.namespace=default']"),
+      ::testing::StartsWith("spec.drainNodes[0]: \"a,metadata.namespace=default\" is not the "
+                            "name of a node: "));
+}
+
 TEST(HostileQuestion, fields_that_only_servers_set_do_not_matter) {
   Asked a;
   a.node(aNode("a"));

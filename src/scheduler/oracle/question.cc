@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "api/names.h"
+
 namespace koord::scheduler::oracle {
 
 namespace {
@@ -81,6 +83,11 @@ Result<> readNames(const json::value& spec, const char* name, std::vector<std::s
     const json::value& entry = (**list)[i];
     if (!entry.is_string() || entry.get_string().empty())
       return wrong(fmt::format("spec.{}[{}]", name, i), "must be the name of a node");
+    // It becomes a part of a field selector.
+    if (const std::string bad = api::checkDnsSubdomain(entry.get_string()); !bad.empty())
+      return wrong(fmt::format("spec.{}[{}]", name, i),
+                   fmt::format("\"{}\" is not the name of a node: {}",
+                               std::string_view(entry.get_string()), bad));
     if (!seen.emplace(entry.get_string()).second)
       return wrong(fmt::format("spec.{}[{}]", name, i),
                    fmt::format("node \"{}\" occurs twice", std::string_view(entry.get_string())));

@@ -45,6 +45,12 @@ struct GpuCluster : Cluster {
                .owner = name});
     loop().advance(2min);
   }
+  // Nodes a and b have one GPU each, of which pod "one" has 30 and pod "two" 40 percent.
+  void fragmentedNodes() {
+    for (const char* node : {"a", "b"}) gpuNode(node, 1);
+    gpuPod("one", "a", 0, 30);
+    gpuPod("two", "b", 0, 40);
+  }
   // Requests and limits.
   static std::string requests(int percent) {
     const std::string gpu = fmt::format(
@@ -147,18 +153,15 @@ TEST(GPUDefragmentationTest, gpus_for_typical_pods_are_kept_free_if_no_pod_waits
 
 TEST(GPUDefragmentationTest, a_node_that_only_seems_to_fit_does_not_keep_a_pod_from_help) {
   GpuCluster cluster;
-  for (const char* node : {"a", "b", "c"}) cluster.gpuNode(node, 1);
-  cluster.gpuPod("one", "a", 0, 30);
-  cluster.gpuPod("two", "b", 0, 40);
+  cluster.fragmentedNodes();
+  cluster.gpuNode("c", 1);
   cluster.waitingPod("whole", 100);  // node c is free
   EXPECT_THAT(cluster.helped(), ElementsAre("one for whole"));
 }
 
 TEST(GPUDefragmentationTest, a_pod_that_was_helped_is_not_helped_again_soon) {
   GpuCluster cluster;
-  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
-  cluster.gpuPod("one", "a", 0, 30);
-  cluster.gpuPod("two", "b", 0, 40);
+  cluster.fragmentedNodes();
   cluster.waitingPod("whole", 100);
   EXPECT_THAT(cluster.helped(), ElementsAre("one for whole"));
   EXPECT_THAT(cluster.helped(), IsEmpty());
@@ -168,9 +171,7 @@ TEST(GPUDefragmentationTest, a_pod_that_was_helped_is_not_helped_again_soon) {
 
 TEST(GPUDefragmentationTest, a_pod_for_which_the_scheduler_preempts_others_is_not_helped) {
   GpuCluster cluster;
-  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
-  cluster.gpuPod("one", "a", 0, 30);
-  cluster.gpuPod("two", "b", 0, 40);
+  cluster.fragmentedNodes();
   cluster.pod("whole", {.node = "",
                         .requests = GpuCluster::requests(100),
                         .status = R"("phase": "Pending", "nominatedNodeName": "a", "conditions":
@@ -183,9 +184,7 @@ TEST(GPUDefragmentationTest, a_pod_for_which_the_scheduler_preempts_others_is_no
 
 TEST(GPUDefragmentationTest, a_round_waits_for_its_own_moves_only) {
   GpuCluster cluster;
-  for (const char* node : {"a", "b"}) cluster.gpuNode(node, 1);
-  cluster.gpuPod("one", "a", 0, 30);
-  cluster.gpuPod("two", "b", 0, 40);
+  cluster.fragmentedNodes();
   cluster.waitingPod("whole", 100);
   cluster.mover.moving = "GPUDefragmentation";
   EXPECT_THAT(cluster.helped(), IsEmpty());
@@ -196,9 +195,8 @@ TEST(GPUDefragmentationTest, a_round_waits_for_its_own_moves_only) {
 TEST(GPUDefragmentationTest,
      nothing_moves_for_a_pod_that_gets_the_gpu_of_one_that_is_being_deleted) {
   GpuCluster cluster;
-  for (const char* node : {"a", "b", "c"}) cluster.gpuNode(node, 1);
-  cluster.gpuPod("one", "a", 0, 30);
-  cluster.gpuPod("two", "b", 0, 40);
+  cluster.fragmentedNodes();
+  cluster.gpuNode("c", 1);
   cluster.waitingPod("whole", 100);
   cluster.gpuPod("leaves", "c", 0, 100, {.metadata = R"("finalizers": ["example.com/hold"],)"});
   cluster.api().remove(api::Pod::kType, "leaves", "default");

@@ -211,22 +211,21 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   queue_->update(old, after);
   const std::string_view was = old->pod->status.nominatedNodeName;
   // Also if the nomination was cleared before: pods that it excluded are woken now.
-  if (!was.empty() && was != after->pod->status.nominatedNodeName) {
-    // It did not exclude its own group, which would repeat the try that just failed.
-    const auto profile = profiles_.find(old->pod->spec.schedulerName);
-    const auto alike = [&](const PodInfo& other) {
-      return profile != profiles_.end() && profile->second->profile().sameGroup(*old, other);
-    };
-    ClusterEvent event;
-    event.resource = EventResource::AssignedPod;
-    event.actions = action::kDelete;
-    event.oldPod = old;
-    event.nominationEnded =
-        profile != profiles_.end() && !profile->second->profile().groupOf(*old).empty();
-    queue_->moveAllToActiveOrBackoffQueue(event, [&](const PodInfo& other) {
-      return other.priority <= old->priority && !alike(other);
-    });
-  }
+  if (!was.empty() && was != after->pod->status.nominatedNodeName) notifyNominationEnded(old);
+}
+
+// The pod's nomination did not exclude its own group, which would repeat the try that just failed.
+void Scheduler::notifyNominationEnded(const PodPtr& pod) {
+  const auto found = profiles_.find(pod->pod->spec.schedulerName);
+  const Profile* profile = found == profiles_.end() ? nullptr : &found->second->profile();
+  ClusterEvent event;
+  event.resource = EventResource::AssignedPod;
+  event.actions = action::kDelete;
+  event.oldPod = pod;
+  event.nominationEnded = profile && !profile->groupOf(*pod).empty();
+  queue_->moveAllToActiveOrBackoffQueue(event, [&](const PodInfo& other) {
+    return other.priority <= pod->priority && !(profile && profile->sameGroup(*pod, other));
+  });
 }
 
 // The pod does not need a node: it is gone or has one.

@@ -275,6 +275,7 @@ class Scheduler {
   // Moves pods in the queue that this event may help.
   void notifyPodEvent(EventResource resource, Actions actions, const PodPtr& before,
                       const PodPtr& after, const std::function<bool(const PodInfo&)>& affects = {});
+  void notifyNominationEnded(const PodPtr& pod);
   // An assumed pod, whose binding was never observed, has left its node.
   void notifyAssumedPodGone(const PodInfo& pod, const std::string& node,
                             const std::function<bool(const PodInfo&)>& affects = {});

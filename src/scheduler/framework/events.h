@@ -52,8 +52,8 @@ struct ClusterEvent {
   // that register for every event do not get this one: the pod would wake itself in a loop.
   bool statusOnly = false;
   // A waiting member of a group lost its nominated node. The pods that this wakes wait until their
-  // backoff ends: if they were tried early, groups that nominate nodes in turn would wake each
-  // other in a loop.
+  // backoff ends, even if nothing else is ready: otherwise groups that nominate nodes in turn would
+  // wake each other in a loop.
   bool nominationEnded = false;
   // A wildcard event applies to this pod only; "" = to all.
   std::string targetUid;

@@ -194,7 +194,7 @@ json::object Answerer::describe() const {
 void Answerer::addChanges(const Question& question, json::object& status) const {
   Scheduler& scheduler = course_->scheduler();
   status.emplace("quotas", quotaChanges(quotasBefore_, quotasNamed(scheduler, quotasBefore_)));
-  NodeChanges changes = nodeChanges(*nodesBefore_, NodeAmounts(scheduler.cluster()), question);
+  NodeChanges changes = nodeChanges(*nodesBefore_, NodeSnapshot(scheduler.cluster()), question);
   status.emplace("nodes", std::move(changes.nodes));
   if (changes.others == 0) return;
   status = withNote(std::move(status),

@@ -15,26 +15,26 @@ struct ChangedNode {
   std::optional<NodeId> was, is;  // nullopt: it did not exist, it is gone
 };
 
-NodeAmounts::Column columnOf(std::string resource, ResourceId id,
-                             std::span<const std::int64_t> allocatable,
-                             std::span<const std::int64_t> requested) {
+NodeSnapshot::Column columnOf(std::string resource, ResourceId id,
+                              std::span<const std::int64_t> allocatable,
+                              std::span<const std::int64_t> requested) {
   return {std::move(resource),
           id,
           {allocatable.begin(), allocatable.end()},
           {requested.begin(), requested.end()}};
 }
 
-std::optional<NodeId> idIn(const NodeAmounts& amounts, NodeId id, std::string_view name) {
+std::optional<NodeId> idIn(const NodeSnapshot& amounts, NodeId id, std::string_view name) {
   return id < amounts.names.size() && amounts.names[id] == name ? std::optional(id) : std::nullopt;
 }
 
 // Columns of `before` are the first of `after`: ids of resources are never reused.
-std::int64_t requestedBefore(const NodeAmounts& before, std::size_t column, NodeId id) {
+std::int64_t requestedBefore(const NodeSnapshot& before, std::size_t column, NodeId id) {
   return column < before.columns.size() ? Cluster::columnAt(before.columns[column].requested, id)
                                         : 0;
 }
 
-bool differs(const NodeAmounts& before, const NodeAmounts& after, NodeId id) {
+bool differs(const NodeSnapshot& before, const NodeSnapshot& after, NodeId id) {
   for (std::size_t i = 0; i < after.columns.size(); ++i)
     if (requestedBefore(before, i, id) != Cluster::columnAt(after.columns[i].requested, id))
       return true;
@@ -42,7 +42,7 @@ bool differs(const NodeAmounts& before, const NodeAmounts& after, NodeId id) {
 }
 
 // A lost node may have given its id to an added one.
-std::vector<ChangedNode> changedNodes(const NodeAmounts& before, const NodeAmounts& after,
+std::vector<ChangedNode> changedNodes(const NodeSnapshot& before, const NodeSnapshot& after,
                                       const Question& question) {
   const std::set<std::string_view> drained(question.drainNodes.begin(), question.drainNodes.end());
   std::vector<ChangedNode> found;
@@ -61,13 +61,13 @@ std::vector<ChangedNode> changedNodes(const NodeAmounts& before, const NodeAmoun
   return found;
 }
 
-json::object describe(const NodeAmounts& before, const NodeAmounts& after,
+json::object describe(const NodeSnapshot& before, const NodeSnapshot& after,
                       const ChangedNode& node) {
   // Of a node that is added or lost, also resources that no pod requests are a difference.
   const bool whole = !node.was || !node.is;
   json::object allocatable, was, is;
   for (std::size_t i = 0; i < after.columns.size(); ++i) {
-    const NodeAmounts::Column& column = after.columns[i];
+    const NodeSnapshot::Column& column = after.columns[i];
     const std::int64_t then = node.was ? requestedBefore(before, i, *node.was) : 0;
     const std::int64_t now = node.is ? Cluster::columnAt(column.requested, *node.is) : 0;
     const std::int64_t all = node.is ? Cluster::columnAt(column.allocatable, *node.is)
@@ -89,7 +89,7 @@ json::object describe(const NodeAmounts& before, const NodeAmounts& after,
 
 }  // namespace
 
-NodeAmounts::NodeAmounts(const Cluster& cluster) : names(cluster.capacity()) {
+NodeSnapshot::NodeSnapshot(const Cluster& cluster) : names(cluster.capacity()) {
   cluster.live().forEach([&](NodeId id) { names[id] = cluster.node(id).name; });
   columns.push_back(columnOf("pods", kFirstScalar, cluster.allowedPods(), cluster.podCount()));
   for (ResourceId id = 0; id < cluster.resources().size(); ++id)
@@ -97,7 +97,7 @@ NodeAmounts::NodeAmounts(const Cluster& cluster) : names(cluster.capacity()) {
         columnOf(cluster.resources().name(id), id, cluster.allocatable(id), cluster.requested(id)));
 }
 
-NodeChanges nodeChanges(const NodeAmounts& before, const NodeAmounts& after,
+NodeChanges nodeChanges(const NodeSnapshot& before, const NodeSnapshot& after,
                         const Question& question) {
   NodeChanges changes;
   for (const ChangedNode& node : changedNodes(before, after, question)) {

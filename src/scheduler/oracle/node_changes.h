@@ -14,9 +14,9 @@ namespace koord::scheduler::oracle {
 
 inline constexpr std::size_t kMaxShownNodes = 2'000;
 
-// A copy of the amounts of all nodes: 16 bytes for each node and resource.
-struct NodeAmounts {
-  explicit NodeAmounts(const Cluster& cluster);
+// What all nodes offer, and what pods request of them: 16 bytes for each node and resource.
+struct NodeSnapshot {
+  explicit NodeSnapshot(const Cluster& cluster);
 
   struct Column {
     std::string resource;
@@ -37,7 +37,7 @@ struct NodeChanges {
 };
 
 // `after`: of the same cluster, later.
-NodeChanges nodeChanges(const NodeAmounts& before, const NodeAmounts& after,
+NodeChanges nodeChanges(const NodeSnapshot& before, const NodeSnapshot& after,
                         const Question& question);
 
 }  // namespace koord::scheduler::oracle

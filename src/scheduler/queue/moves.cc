@@ -64,8 +64,7 @@ SchedulingQueue::Strategy SchedulingQueue::isPodWorthRequeuing(const QueuedPod& 
                                                                    : Strategy::Skip;
   }
   if (!pod.profile) return Strategy::Skip;
-  const Strategy woken =
-      event.nominationEnded ? Strategy::AfterWholeBackoff : Strategy::AfterBackoff;
+  const Strategy woken = event.nominationEnded ? Strategy::AtBackoffEnd : Strategy::AfterBackoff;
   Strategy strategy = Strategy::Skip;
   for (const auto& plugin : pod.profile->registrations) {
     // Few plugins register for an event. Checking that is faster than checking the pod's rejectors.
@@ -100,12 +99,10 @@ void SchedulingQueue::recordForInFlightPods(const ClusterEvent& event, const std
 void SchedulingQueue::moveAllToActiveOrBackoffQueue(
     const ClusterEvent& event, const std::function<bool(const PodInfo&)>& affects) {
   if (!isEventOfInterest(event)) return;
-  const bool subscribed = hasSubscriber(event);
-  if (!subscribed && wholeBackoff_.empty()) return recordForInFlightPods(event, {});
+  if (!hasSubscriber(event)) return recordForInFlightPods(event, {});
   // Pods can only leave the map during iteration; collect them first.
   std::vector<std::pair<Entry*, Strategy>> moves;
   for (const auto& [uid, entry] : unschedulable_) {
-    if (!subscribed) break;
     if (affects && !affects(*entry->pod.info)) continue;
     if (entry->place == QueuePlace::Gated) {
       // Only an event that its gating plugin registered for can release it.
@@ -123,13 +120,8 @@ void SchedulingQueue::moveAllToActiveOrBackoffQueue(
       if (!concerned) continue;
     }
     const Strategy strategy = isPodWorthRequeuing(entry->pod, event);
-    if (strategy != Strategy::Skip) moves.emplace_back(entry, strategy);
-  }
-  // Those that are not tried early may be now.
-  for (Entry* entry : wholeBackoff_) {
-    if (affects && !affects(*entry->pod.info)) continue;
-    const Strategy strategy = isPodWorthRequeuing(entry->pod, event);
-    if (strategy > Strategy::AfterWholeBackoff) moves.emplace_back(entry, strategy);
+    const bool wakesAlready = strategy == Strategy::AtBackoffEnd && entry->wakes;
+    if (strategy != Strategy::Skip && !wakesAlready) moves.emplace_back(entry, strategy);
   }
   const std::string label = labelOf(event);
   for (const auto& [entry, strategy] : moves) {
@@ -166,10 +158,7 @@ void SchedulingQueue::requeue(const std::vector<PodPtr>& pods) {
       continue;
     }
     const auto it = entries_.find(pod->uid());
-    if (it == entries_.end()) continue;
-    const bool waits = it->second.place == QueuePlace::Unschedulable ||
-                       (it->second.place == QueuePlace::Backoff && !it->second.mayBeEarly);
-    if (!waits) continue;
+    if (it == entries_.end() || it->second.place != QueuePlace::Unschedulable) continue;
     leaveQueue(it->second);
     requeue(it->second, Strategy::AfterBackoff, "Requeue");
   }

@@ -16,8 +16,8 @@
 // backoff alone. Backoff starts at podInitialBackoffSeconds and doubles with each attempt up to
 // podMaxBackoffSeconds. Its ends are rounded to seconds, so that pods that failed together are
 // tried together, in queue order and not in the order of their failures. If nothing else is ready,
-// a pod is taken out of backoff early: the scheduler is idle otherwise. Not early are pods that
-// failed with an error, and pods that only the end of a nomination woke.
+// a pod is taken out of backoff early: the scheduler is idle otherwise. A pod that only the end of
+// a nomination woke stays unschedulable until its backoff ends (ClusterEvent::nominationEnded).
 //
 // Cost: an insertion or pop is O(log n) comparisons of the QueueSort plugin; an event is
 // O(unschedulable pods) hints, only of plugins that registered for its kind; memory of events is
@@ -74,7 +74,6 @@ SchedulingQueue::SchedulingQueue(Executor& executor, QueueOptions options, Profi
       wallOffset_(executor.wallNow().time_since_epoch() - executor.steadyNow().time_since_epoch()),
       active_(ActiveOrder{this}),
       backoff_(BackoffOrder{this}),
-      wholeBackoff_(BackoffOrder{this}),
       errorBackoff_(BackoffOrder{this}) {}
 
 SchedulingQueue::~SchedulingQueue() {
@@ -104,17 +103,12 @@ const Profile* SchedulingQueue::profileOf(const PodInfo& pod) const {
   return it == profiles_.end() ? nullptr : it->second;
 }
 
-SchedulingQueue::BackoffQueue& SchedulingQueue::backoffQueueOf(const Entry& entry) {
-  if (entry.place == QueuePlace::ErrorBackoff) return errorBackoff_;
-  return entry.mayBeEarly ? backoff_ : wholeBackoff_;
-}
-
 // Inserts into the sorted queue of its place. Most pods come in order, so the end is tried first.
 void SchedulingQueue::insert(Entry& entry) {
   if (entry.place == QueuePlace::Active) {
     entry.inActive = active_.insert(active_.end(), &entry);
   } else {
-    auto& queue = backoffQueueOf(entry);
+    auto& queue = entry.place == QueuePlace::Backoff ? backoff_ : errorBackoff_;
     entry.inBackoff = queue.insert(queue.end(), &entry);
   }
 }
@@ -159,8 +153,10 @@ void SchedulingQueue::leaveQueue(Entry& entry) {
       active_.erase(entry.inActive);
       break;
     case QueuePlace::Backoff:
+      backoff_.erase(entry.inBackoff);
+      break;
     case QueuePlace::ErrorBackoff:
-      backoffQueueOf(entry).erase(entry.inBackoff);
+      errorBackoff_.erase(entry.inBackoff);
       break;
     case QueuePlace::Gated:
       --gatedCount_;
@@ -168,6 +164,7 @@ void SchedulingQueue::leaveQueue(Entry& entry) {
     case QueuePlace::Unschedulable:
       unschedulable_.erase(entry.pod.uid());
       countRejectors(entry, false);
+      if (entry.wakes) wakes_.erase(*std::exchange(entry.wakes, std::nullopt));
       break;
     case QueuePlace::None:
     case QueuePlace::InFlight:
@@ -223,8 +220,10 @@ void SchedulingQueue::requeue(Entry& entry, Strategy strategy, const std::string
                event);
   } else if (gated(entry)) {
     enterQueue(entry, QueuePlace::Gated, event);
-  } else if (strategy != Strategy::Immediately && backingOff(entry.pod)) {
-    entry.mayBeEarly = strategy == Strategy::AfterBackoff;
+  } else if (strategy == Strategy::AtBackoffEnd && backingOff(entry.pod)) {
+    enterQueue(entry, QueuePlace::Unschedulable, event);
+    entry.wakes = wakes_.emplace(backoffEndOf(entry.pod), &entry);
+  } else if (strategy == Strategy::AfterBackoff && backingOff(entry.pod)) {
     enterQueue(entry,
                entry.pod.consecutiveErrors > 0 ? QueuePlace::ErrorBackoff : QueuePlace::Backoff,
                event);
@@ -280,13 +279,7 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
     leaveQueue(entry);
     replacePod(entry, after);
     entry.place = where;
-    const bool late = where == QueuePlace::Backoff && !entry.mayBeEarly;
-    if (late)
-      entry.mayBeEarly = std::ranges::any_of(actions, [&](Actions change) {
-        return isPodWorthRequeuing(entry.pod, eventOf(change)) > Strategy::AfterWholeBackoff;
-      });
     insert(entry);
-    if (late && entry.mayBeEarly) onReady_();
     return;
   }
   replacePod(entry, after);
@@ -437,12 +430,17 @@ void SchedulingQueue::addUnschedulableIfNotPresent(QueuedPod pod) {
 
 void SchedulingQueue::flushBackoff() {
   const WallTime current = toSecond(now());
-  for (auto* queue : {&backoff_, &wholeBackoff_, &errorBackoff_}) {
+  for (auto* queue : {&backoff_, &errorBackoff_}) {
     while (!queue->empty() && (*queue->begin())->backoffEnd < current) {
       Entry& entry = **queue->begin();
       leaveQueue(entry);
       enterQueue(entry, QueuePlace::Active, "BackoffComplete");
     }
+  }
+  while (!wakes_.empty() && wakes_.begin()->first < current) {
+    Entry& entry = *wakes_.begin()->second;
+    leaveQueue(entry);
+    enterQueue(entry, QueuePlace::Active, "BackoffComplete");
   }
 }
 
@@ -472,7 +470,7 @@ const QueuedPod* SchedulingQueue::find(const std::string& uid) const {
 }
 
 QueueCounts SchedulingQueue::counts() const {
-  return {active_.size(), backoff_.size() + wholeBackoff_.size() + errorBackoff_.size(),
+  return {active_.size(), backoff_.size() + errorBackoff_.size(),
           unschedulable_.size() - gatedCount_, gatedCount_, inFlightPods_.size()};
 }
 

@@ -111,17 +111,19 @@ class SchedulingQueue {
   };
   using ActiveQueue = std::set<Entry*, ActiveOrder>;
   using BackoffQueue = std::set<Entry*, BackoffOrder>;
+  using WakeTimes = std::multimap<WallTime, Entry*>;
   struct Entry {
     QueuedPod pod;
     QueuePlace place = QueuePlace::None;
-    bool mayBeEarly = true;              // in Backoff: it is tried early if nothing else is ready
-    std::uint64_t sequence = 0;          // order of arrival, for pods that compare equal
-    WallTime backoffEnd{};               // while in a backoff queue
-    ActiveQueue::iterator inActive{};    // while active
-    BackoffQueue::iterator inBackoff{};  // while in a backoff queue
+    std::uint64_t sequence = 0;                // order of arrival, for pods that compare equal
+    WallTime backoffEnd{};                     // while in a backoff queue
+    ActiveQueue::iterator inActive{};          // while active
+    BackoffQueue::iterator inBackoff{};        // while in a backoff queue
+    std::optional<WakeTimes::iterator> wakes;  // while unschedulable: when it becomes active anyway
   };
-  // From the weakest to the strongest. AfterBackoff: or before, if nothing else is ready.
-  enum class Strategy { Skip, AfterWholeBackoff, AfterBackoff, Immediately };
+  // From the weakest to the strongest. AtBackoffEnd: stays unschedulable until then. AfterBackoff:
+  // in a backoff queue, so it may be tried before if nothing else is ready.
+  enum class Strategy { Skip, AtBackoffEnd, AfterBackoff, Immediately };
 
   // An event during the flight of some pods. If uid is set: the position where that pod was popped.
   struct InFlightEvent {
@@ -147,7 +149,6 @@ class SchedulingQueue {
   // The status of the first plugin that holds the pod; success if none does.
   Status preEnqueue(const Profile& profile, const PodInfo& pod) const;
   void requeue(Entry& entry, Strategy strategy, const std::string& event);
-  BackoffQueue& backoffQueueOf(const Entry& entry);
   Strategy isPodWorthRequeuing(const QueuedPod& pod, const ClusterEvent& event) const;
   bool isEventOfInterest(const ClusterEvent& event) const;
   // Returns true if a plugin that rejected a pod registered for the event.
@@ -172,9 +173,9 @@ class SchedulingQueue {
   ActiveQueue active_;
   std::unordered_map<std::string, std::set<Entry*>> groups_;  // all entries that are in groups
   BackoffQueue backoff_;
-  BackoffQueue wholeBackoff_;  // place Backoff, but not tried early
   BackoffQueue errorBackoff_;
   std::unordered_map<std::string, Entry*> unschedulable_;   // including gated pods
+  WakeTimes wakes_;                                         // of some of those
   std::unordered_map<std::string, std::size_t> rejectors_;  // of those: number of pods by plugin
   std::size_t gatedCount_ = 0;
   std::uint64_t lastSequence_ = 0;

@@ -71,6 +71,11 @@ struct QueueFixture {
     event.actions = action::kDelete;
     return event;
   }
+  static ClusterEvent nominationEnded() {
+    ClusterEvent event = podDeleted();
+    event.nominationEnded = true;
+    return event;
+  }
   static ClusterEvent nodeAdded() {
     ClusterEvent event;
     event.resource = EventResource::Node;
@@ -137,13 +142,13 @@ TEST(SchedulingQueue, an_event_while_the_pod_was_in_flight_counts) {
 // Otherwise waiting pods that nominate nodes in turn would wake each other in a loop.
 TEST(SchedulingQueue, a_pod_that_an_ended_nomination_wakes_is_tried_after_its_backoff_only) {
   QueueFixture f;
-  ClusterEvent ended = QueueFixture::podDeleted();
-  ended.nominationEnded = true;
+  const ClusterEvent ended = QueueFixture::nominationEnded();
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   f.reject({"Fit"});
   f.queue->moveAllToActiveOrBackoffQueue(ended);
-  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
+  f.queue->moveAllToActiveOrBackoffQueue(ended);
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
   EXPECT_EQ(f.next(), "");
   f.loop().advance(3s);
   EXPECT_EQ(f.next(), "p");
@@ -162,6 +167,11 @@ TEST(SchedulingQueue, a_pod_that_an_ended_nomination_wakes_is_tried_after_its_ba
   EXPECT_EQ(f.next(), "");
   f.queue->requeue({pod});
   EXPECT_EQ(f.next(), "p") << "its victims are gone";
+  f.reject({"Fit"});
+  f.queue->moveAllToActiveOrBackoffQueue(ended);
+  f.queue->remove(pod);
+  f.loop().advance(1min);
+  EXPECT_EQ(f.next(), "") << "a deleted pod wakes no more";
 }
 
 TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
@@ -304,8 +314,10 @@ TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
           break;
         }
         case 6:
-          f.queue->moveAllToActiveOrBackoffQueue(random.chance(0.5) ? QueueFixture::podDeleted()
-                                                                    : QueueFixture::nodeAdded());
+          f.queue->moveAllToActiveOrBackoffQueue(random.chance(0.3) ? QueueFixture::podDeleted()
+                                                 : random.chance(0.5)
+                                                     ? QueueFixture::nominationEnded()
+                                                     : QueueFixture::nodeAdded());
           break;
         case 7: {
           if (alive.empty()) break;

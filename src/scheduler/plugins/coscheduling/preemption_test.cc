@@ -109,6 +109,22 @@ TEST(GangPreemption, members_keep_their_nominated_nodes_while_victims_leave) {
   }
 }
 
+// Its nominations are of an earlier leader, and no PostFilter plugin has anything to say.
+TEST(GangPreemption, a_gang_that_cannot_start_and_awaits_no_victims_is_promised_nothing) {
+  FullCluster f;
+  f.configuration_.profiles.front().plugins["postFilter"] = {{{"Coscheduling", 0}}, {"*"}};
+  f.restart();
+  f.node(aNode("n1").allocatable("cpu", "4"));
+  f.gang("g", 3);
+  for (const char* name : {"g-0", "g-1"})
+    f.create(f.member(name, "g", "1500m").priority(10).nominated("n1"));
+  f.create(f.member("g-2", "g").priority(10).nodeSelector("name", "n2"));
+  f.run(60s);
+  f.create(aPod("low").request("cpu", "2").priority(0));
+  f.run(60s);
+  EXPECT_EQ(f.nodeOf("low"), "n1");
+}
+
 TEST(GangPreemption, no_member_leaves_for_another_that_had_no_room_beside_it) {
   FullCluster f;
   f.node(aNode("n1").allocatable("cpu", "8"));

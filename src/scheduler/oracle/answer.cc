@@ -135,7 +135,7 @@ Result<json::value> Answerer::answer(const Question& question, const CompletePod
   course_ = std::make_unique<Course>(*scheduler, subject_.executor, *server_);
   course_->checkpoint = checkpoint;
   quotasBefore_ = quotasOf(*scheduler, expansion->pods);
-  nodesBefore_.emplace(scheduler->cluster());
+  nodesBefore_.emplace(scheduler->cluster(), question);
   if (auto changed = course_->change(question, *std::move(expansion), pods); !changed)
     return fail(std::move(changed.error()));
   if (!scheduler->running()) scheduler->start();
@@ -194,7 +194,7 @@ json::object Answerer::describe() const {
 void Answerer::addChanges(const Question& question, json::object& status) const {
   Scheduler& scheduler = course_->scheduler();
   status.emplace("quotas", quotaChanges(quotasBefore_, quotasNamed(scheduler, quotasBefore_)));
-  NodeChanges changes = nodeChanges(*nodesBefore_, NodeSnapshot(scheduler.cluster()), question);
+  NodeChanges changes = nodesBefore_->changes(scheduler.cluster());
   status.emplace("nodes", std::move(changes.nodes));
   if (changes.others == 0) return;
   status = withNote(std::move(status),

@@ -65,7 +65,7 @@ class Answerer {
   std::unique_ptr<Course> course_;
   json::object found_;  // all but remedies; empty until the course has ended
   QuotaViews quotasBefore_;
-  std::optional<NodeSnapshot> nodesBefore_;
+  std::optional<NodesBefore> nodesBefore_;
 };
 
 }  // namespace koord::scheduler::oracle

@@ -2,82 +2,56 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string_view>
 
 namespace koord::scheduler::oracle {
 
 namespace {
 
+using Amounts = std::vector<std::int64_t>;
+
 struct ChangedNode {
   std::string_view name;
-  std::string_view change;        // "": only its pods differ
-  std::optional<NodeId> was, is;  // nullopt: it did not exist, it is gone
+  std::string_view change;         // "": only its pods differ
+  Amounts allocatable;             // by column
+  std::optional<Amounts> was, is;  // requested; nullopt: it did not exist, it is gone
 };
 
-NodeSnapshot::Column columnOf(std::string resource, ResourceId id,
-                              std::span<const std::int64_t> allocatable,
-                              std::span<const std::int64_t> requested) {
-  return {std::move(resource),
-          id,
-          {allocatable.begin(), allocatable.end()},
-          {requested.begin(), requested.end()}};
+std::size_t columnsOf(const Cluster& cluster) {
+  return 1 + cluster.resources().size();
 }
 
-std::optional<NodeId> idIn(const NodeSnapshot& amounts, NodeId id, std::string_view name) {
-  return id < amounts.names.size() && amounts.names[id] == name ? std::optional(id) : std::nullopt;
+std::span<const std::int64_t> requestedIn(const Cluster& cluster, std::size_t column) {
+  return column == 0 ? cluster.podCount() : cluster.requested(static_cast<ResourceId>(column - 1));
 }
 
-// Columns of `before` are the first of `after`: ids of resources are never reused.
-std::int64_t requestedBefore(const NodeSnapshot& before, std::size_t column, NodeId id) {
-  return column < before.columns.size() ? Cluster::columnAt(before.columns[column].requested, id)
-                                        : 0;
+std::span<const std::int64_t> allocatableIn(const Cluster& cluster, std::size_t column) {
+  return column == 0 ? cluster.allowedPods()
+                     : cluster.allocatable(static_cast<ResourceId>(column - 1));
 }
 
-bool differs(const NodeSnapshot& before, const NodeSnapshot& after, NodeId id) {
-  for (std::size_t i = 0; i < after.columns.size(); ++i)
-    if (requestedBefore(before, i, id) != Cluster::columnAt(after.columns[i].requested, id))
-      return true;
-  return false;
+using ColumnIn = std::span<const std::int64_t> (*)(const Cluster& cluster, std::size_t column);
+
+Amounts amountsOf(const Cluster& cluster, NodeId node, ColumnIn columnIn) {
+  Amounts amounts(columnsOf(cluster));
+  for (std::size_t i = 0; i < amounts.size(); ++i)
+    amounts[i] = Cluster::columnAt(columnIn(cluster, i), node);
+  return amounts;
 }
 
-// A lost node may have given its id to an added one.
-std::vector<ChangedNode> changedNodes(const NodeSnapshot& before, const NodeSnapshot& after,
-                                      const Question& question) {
-  const std::set<std::string_view> drained(question.drainNodes.begin(), question.drainNodes.end());
-  std::vector<ChangedNode> found;
-  for (NodeId id = 0; id < after.names.size(); ++id) {
-    const std::string& name = after.names[id];
-    if (name.empty()) continue;
-    const auto was = idIn(before, id, name);
-    const std::string_view change = !was ? "added" : drained.contains(name) ? "drained" : "";
-    if (!change.empty() || differs(before, after, id)) found.push_back({name, change, was, id});
-  }
-  for (NodeId id = 0; id < before.names.size(); ++id)
-    if (const std::string& name = before.names[id]; !name.empty() && !idIn(after, id, name))
-      found.push_back({name, "lost", id, std::nullopt});
-  std::ranges::sort(
-      found, {}, [](const ChangedNode& node) { return std::pair(node.change.empty(), node.name); });
-  return found;
-}
-
-json::object describe(const NodeSnapshot& before, const NodeSnapshot& after,
-                      const ChangedNode& node) {
+json::object describe(const Cluster& cluster, const ChangedNode& node) {
   // Of a node that is added or lost, also resources that no pod requests are a difference.
   const bool whole = !node.was || !node.is;
   json::object allocatable, was, is;
-  for (std::size_t i = 0; i < after.columns.size(); ++i) {
-    const NodeSnapshot::Column& column = after.columns[i];
-    const std::int64_t then = node.was ? requestedBefore(before, i, *node.was) : 0;
-    const std::int64_t now = node.is ? Cluster::columnAt(column.requested, *node.is) : 0;
-    const std::int64_t all = node.is ? Cluster::columnAt(column.allocatable, *node.is)
-                             : i < before.columns.size()
-                                 ? Cluster::columnAt(before.columns[i].allocatable, *node.was)
-                                 : 0;
-    if (then == 0 && now == 0 && !(whole && all > 0)) continue;
-    allocatable.emplace(column.resource, amountText(column.id, all));
-    if (node.was) was.emplace(column.resource, amountText(column.id, then));
-    if (node.is) is.emplace(column.resource, amountText(column.id, now));
+  for (std::size_t i = 0; i < node.allocatable.size(); ++i) {
+    const std::int64_t then = node.was ? (*node.was)[i] : 0;
+    const std::int64_t now = node.is ? (*node.is)[i] : 0;
+    if (then == 0 && now == 0 && !(whole && node.allocatable[i] > 0)) continue;
+    const ResourceId id = i == 0 ? kFirstScalar : static_cast<ResourceId>(i - 1);
+    const std::string resource = i == 0 ? "pods" : cluster.resources().name(id);
+    allocatable.emplace(resource, amountText(id, node.allocatable[i]));
+    if (node.was) was.emplace(resource, amountText(id, then));
+    if (node.is) is.emplace(resource, amountText(id, now));
   }
   json::object out{{"name", node.name}};
   if (!node.change.empty()) out.emplace("change", node.change);
@@ -89,23 +63,72 @@ json::object describe(const NodeSnapshot& before, const NodeSnapshot& after,
 
 }  // namespace
 
-NodeSnapshot::NodeSnapshot(const Cluster& cluster) : names(cluster.capacity()) {
-  cluster.live().forEach([&](NodeId id) { names[id] = cluster.node(id).name; });
-  columns.push_back(columnOf("pods", kFirstScalar, cluster.allowedPods(), cluster.podCount()));
-  for (ResourceId id = 0; id < cluster.resources().size(); ++id)
-    columns.push_back(
-        columnOf(cluster.resources().name(id), id, cluster.allocatable(id), cluster.requested(id)));
+NodesBefore::NodesBefore(const Cluster& cluster, const Question& question)
+    : kept_(cluster.live()), capacity_(cluster.capacity()) {
+  for (const std::string& name : question.drainNodes)
+    if (const auto node = cluster.findNode(name)) drained_.insert(*node);
+  for (const std::string& name : question.loseNodes) {
+    const auto node = cluster.findNode(name);
+    if (!node) continue;
+    lost_.push_back(
+        {name, amountsOf(cluster, *node, allocatableIn), amountsOf(cluster, *node, requestedIn)});
+    kept_.erase(*node);
+  }
+  requested_.resize(columnsOf(cluster) * capacity_);
+  for (std::size_t i = 0; i < columnsOf(cluster); ++i) {
+    const auto column = requestedIn(cluster, i);
+    std::ranges::copy(column.first(std::min(column.size(), capacity_)),
+                      requested_.begin() + static_cast<std::ptrdiff_t>(i * capacity_));
+  }
 }
 
-NodeChanges nodeChanges(const NodeSnapshot& before, const NodeSnapshot& after,
-                        const Question& question) {
-  NodeChanges changes;
-  for (const ChangedNode& node : changedNodes(before, after, question)) {
-    if (changes.nodes.size() < kMaxShownNodes)
-      changes.nodes.push_back(describe(before, after, node));
-    else
-      ++changes.others;
+std::int64_t NodesBefore::requested(std::size_t column, NodeId node) const {
+  const std::size_t at = column * capacity_ + node;
+  return node < capacity_ && at < requested_.size() ? requested_[at] : 0;
+}
+
+NodesBefore::Amounts NodesBefore::requestedOf(NodeId node, std::size_t columns) const {
+  Amounts amounts(columns);
+  for (std::size_t i = 0; i < columns; ++i) amounts[i] = requested(i, node);
+  return amounts;
+}
+
+NodeSet NodesBefore::changedNodes(const Cluster& after) const {
+  NodeSet changed = drained_;
+  after.live().forEach([&](NodeId node) {
+    if (!kept_.contains(node)) changed.insert(node);
+  });
+  for (std::size_t i = 0; i < columnsOf(after); ++i) {
+    const auto column = requestedIn(after, i);
+    for (NodeId node = 0; node < column.size(); ++node)
+      if (column[node] != requested(i, node) && kept_.contains(node)) changed.insert(node);
   }
+  return changed;
+}
+
+NodeChanges NodesBefore::changes(const Cluster& after) const {
+  std::vector<ChangedNode> found;
+  changedNodes(after).forEach([&](NodeId node) {
+    const bool added = !kept_.contains(node);
+    ChangedNode one{after.node(node).name,
+                    added                     ? "added"
+                    : drained_.contains(node) ? "drained"
+                                              : "",
+                    amountsOf(after, node, allocatableIn),
+                    {},
+                    amountsOf(after, node, requestedIn)};
+    if (!added) one.was = requestedOf(node, columnsOf(after));
+    found.push_back(std::move(one));
+  });
+  for (const LostNode& node : lost_)
+    found.push_back({node.name, "lost", node.allocatable, node.requested, {}});
+  std::ranges::sort(
+      found, {}, [](const ChangedNode& node) { return std::pair(node.change.empty(), node.name); });
+  NodeChanges changes;
+  const std::size_t shown = std::min(found.size(), kMaxShownNodes);
+  changes.others = found.size() - shown;
+  for (const ChangedNode& node : std::span(found).first(shown))
+    changes.nodes.push_back(describe(after, node));
   return changes;
 }
 

@@ -14,19 +14,6 @@ namespace koord::scheduler::oracle {
 
 inline constexpr std::size_t kMaxShownNodes = 2'000;
 
-// What all nodes offer, and what pods request of them: 16 bytes for each node and resource.
-struct NodeSnapshot {
-  explicit NodeSnapshot(const Cluster& cluster);
-
-  struct Column {
-    std::string resource;
-    ResourceId id = 0;
-    std::vector<std::int64_t> allocatable, requested;  // by node id
-  };
-  std::vector<std::string> names;  // by node id; "" = the id is free
-  std::vector<Column> columns;     // the number of pods, then the resources by id
-};
-
 struct NodeChanges {
   // [{name, change, allocatable, before, after}]: nodes that the question adds, drains or loses,
   // then others whose requests differ, each by name. change: "added", "drained", "lost", or absent.
@@ -36,8 +23,32 @@ struct NodeChanges {
   std::size_t others = 0;  // nodes beyond kMaxShownNodes
 };
 
-// `after`: of the same cluster, later.
-NodeChanges nodeChanges(const NodeSnapshot& before, const NodeSnapshot& after,
-                        const Question& question);
+// The nodes before a course. It costs 8 bytes for each node and resource in one block, because
+// every question pays for it.
+class NodesBefore {
+ public:
+  NodesBefore(const Cluster& cluster, const Question& question);
+
+  // `after`: the same cluster, later.
+  NodeChanges changes(const Cluster& after) const;
+
+ private:
+  // By column: the number of pods, then the resources by id.
+  using Amounts = std::vector<std::int64_t>;
+  struct LostNode {
+    std::string name;
+    Amounts allocatable, requested;
+  };
+  // Of a node that exists before and after, or 0 for a resource that nobody knew.
+  std::int64_t requested(std::size_t column, NodeId node) const;
+  Amounts requestedOf(NodeId node, std::size_t columns) const;
+  NodeSet changedNodes(const Cluster& after) const;
+
+  NodeSet kept_;     // all but the lost ones, whose ids may be used again
+  NodeSet drained_;  // of these
+  std::vector<LostNode> lost_;
+  std::size_t capacity_ = 0;  // of a column
+  Amounts requested_;         // one column after the other, each by node id
+};
 
 }  // namespace koord::scheduler::oracle

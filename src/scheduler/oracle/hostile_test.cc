@@ -73,6 +73,15 @@ TEST(HostileQuestion, a_node_that_occurs_twice_would_lose_its_pods_twice) {
             "spec.loseNodes[0]: node \"a\" occurs twice");
 }
 
+TEST(HostileQuestion, nodes_beyond_a_limit_are_counted_and_not_listed) {
+  Asked a;
+  a.node(aNode("a"));
+  const auto answer = a.ask("addNodes: [{count: 2003, like: a}]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(memberOf(*answer, "nodes").get_array().size(), kMaxShownNodes);
+  EXPECT_THAT(notesIn(answer), ::testing::Contains("3 more nodes differ and are not listed"));
+}
+
 TEST(HostileQuestion, the_name_of_a_node_is_no_field_selector) {
   Asked a;
   a.node(aNode("a"));

@@ -39,7 +39,7 @@ class NodesBefore {
     std::string name;
     Amounts allocatable, requested;
   };
-  // Of a node that exists before and after, or 0 for a resource that nobody knew.
+  // Of a node that exists before and after, or 0 for a resource that was not known.
   std::int64_t requested(std::size_t column, NodeId node) const;
   Amounts requestedOf(NodeId node, std::size_t columns) const;
   NodeSet changedNodes(const Cluster& after) const;

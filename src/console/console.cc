@@ -43,19 +43,15 @@ bool equalTokens(std::string_view a, std::string_view b) {
 // Other failures are those of the programs that were asked.
 int statusOf(ErrorCode code) {
   switch (code) {
-    case ErrorCode::NotFound:
-      return 404;
-    case ErrorCode::Forbidden:
-      return 403;
     case ErrorCode::Invalid:
-    case ErrorCode::BadRequest:
       return 400;
+    case ErrorCode::BadRequest:
+    case ErrorCode::Forbidden:
+    case ErrorCode::NotFound:
     case ErrorCode::RequestEntityTooLarge:
-      return 413;
     case ErrorCode::TooManyRequests:
-      return 429;
     case ErrorCode::Timeout:
-      return 504;
+      return httpStatusOf(code);
     default:
       return 502;
   }
@@ -221,7 +217,7 @@ void Console::sendHistory(const net::RoutedRequest& request, net::Responder& res
 }
 
 Task<void> Console::answer(net::RoutedRequest request, std::shared_ptr<net::Responder> responder) {
-  auto asking = answerOf(request);
+  auto asking = net::whileConnected(executor_, *responder, answerOf(request));
   auto answer = co_await asking;
   if (answer) {
     net::sendJson(*responder, 200, *answer);

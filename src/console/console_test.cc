@@ -43,6 +43,10 @@ class ConsoleTest : public testing::Test {
   std::shared_ptr<net::FakeResponder> ask(std::string target) {
     return get(std::move(target), {{"Authorization", "Bearer " + console_->token()}});
   }
+  std::shared_ptr<net::FakeResponder> simulate(std::string request) {
+    return send("POST", "/api/v1/simulate", std::move(request),
+                {{"Authorization", "Bearer " + console_->token()}});
+  }
 
   VirtualLoop loop_;
   apiserver::EmbeddedCluster cluster_{loop_};
@@ -334,8 +338,7 @@ TEST_F(ConsoleTest, ASimulationNeedsTheTokenAndIsOnlyPosted) {
   EXPECT_EQ(send("POST", "/api/v1/simulate", "{}")->status, 401);
   EXPECT_EQ(ask("/api/v1/simulate")->status, 405);
   EXPECT_EQ(asked, 0);
-  const auto answer =
-      send("POST", "/api/v1/simulate", "{}", {{"Authorization", "Bearer " + console_->token()}});
+  const auto answer = simulate("{}");
   EXPECT_EQ(answer->status, 200);
   EXPECT_EQ(answer->body, "{\"status\":{\"placed\":1}}\n");
   EXPECT_EQ(asked, 1);
@@ -343,11 +346,7 @@ TEST_F(ConsoleTest, ASimulationNeedsTheTokenAndIsOnlyPosted) {
 
 TEST_F(ConsoleTest, AFailedSimulationHasTheStatusOfItsReason) {
   start({.simulate = simulatedAs});
-  const auto status = [&](const char* request) {
-    return send("POST", "/api/v1/simulate", request,
-                {{"Authorization", "Bearer " + console_->token()}})
-        ->status;
-  };
+  const auto status = [&](const char* request) { return simulate(request)->status; };
   EXPECT_EQ(status("bad"), 400);
   EXPECT_EQ(status("forbidden"), 403);
   EXPECT_EQ(status("absent"), 404);
@@ -355,6 +354,31 @@ TEST_F(ConsoleTest, AFailedSimulationHasTheStatusOfItsReason) {
   EXPECT_EQ(status("many"), 429);
   EXPECT_EQ(status("gone"), 502);
   EXPECT_EQ(status("slow"), 504);
+}
+
+namespace {
+
+// Simulates without end, and counts the hours.
+Task<Result<json::value>> simulatedForever(Executor* executor, std::shared_ptr<int> hours) {
+  while (true) {
+    auto pause = sleepFor(*executor, 1h);
+    co_await pause;
+    ++*hours;
+  }
+}
+
+}  // namespace
+
+TEST_F(ConsoleTest, ASimulationEndsWhenItsBrowserIsGone) {
+  const auto hours = std::make_shared<int>(0);
+  start({.simulate = [this, &hours](std::string) { return simulatedForever(&loop_, hours); }});
+  const auto browser = simulate("{}");
+  EXPECT_EQ(hours.use_count(), 2);
+  browser->closed();
+  loop_.advance(1s);
+  EXPECT_EQ(hours.use_count(), 1);
+  loop_.advance(2h);
+  EXPECT_EQ(*hours, 0);
 }
 
 TEST_F(ConsoleTest, WithoutExplanationsAndSimulationThePageLearnsSo) {

@@ -21,4 +21,13 @@ Task<void> runHandler(std::string what, std::shared_ptr<Responder> responder, Ta
   }
 }
 
+Task<Error> clientGone(Executor& executor, Responder& responder) {
+  auto [future, completer] = Future<Error>::make(executor);
+  responder.onClosed([completer = completer] {
+    completer.complete(Error{ErrorCode::Cancelled, "the client has gone", {}});
+  });
+  Error error = co_await future;
+  co_return error;
+}
+
 }  // namespace koord::net

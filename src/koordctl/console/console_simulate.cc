@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/aside.h"
-#include "base/time_limit.h"
+#include "base/unless.h"
 #include "koordctl/simulate/cluster_simulation.h"
 
 namespace koord::koordctl {

@@ -31,7 +31,7 @@ Task<Result<json::value>> simulate(cluster::Question question, std::string reque
                             question.dataDir, *question.executor);
   if (auto opened = cluster.open(); !opened) co_return fail(std::move(opened.error()));
   auto reading = aside(*question.executor, [&request, &cluster] {
-    return simulationSpec(request, cluster.namespace_());
+    return simulationSpec(request, cluster.defaultNamespace());
   });
   auto spec = co_await reading;
   if (!spec) co_return fail(std::move(spec.error()));

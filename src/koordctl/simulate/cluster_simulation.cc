@@ -45,7 +45,6 @@ Result<> ClusterSimulation::open() {
   auto config = loadChoice(choice_);
   if (!config) return fail(explainFailure(choice_, std::move(config.error())));
   config_ = *std::move(config);
-  namespace__ = config_->defaultNamespace.empty() ? "default" : config_->defaultNamespace;
   return {};
 }
 

@@ -26,7 +26,7 @@ class ClusterSimulation {
   // Reads the kubeconfig. Call it before the other functions.
   Result<> open();
   // Of objects that name none: that of the kubeconfig's context, else "default".
-  const std::string& namespace_() const { return namespace__; }
+  const std::string& defaultNamespace() const { return config_->defaultNamespace; }
   // spec: of a Simulation. The error has the code of the status with which koord-scheduler answers,
   // and NotFound if no address of koord-scheduler is known.
   Task<Result<SimulationAnswer>> ask(json::object spec);
@@ -36,7 +36,6 @@ class ClusterSimulation {
   Executor& executor_;
   SchedulerClient scheduler_;
   std::optional<kube::ClientConfig> config_;
-  std::string namespace__;
 };
 
 // The parts of ask().

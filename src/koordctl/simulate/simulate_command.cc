@@ -62,8 +62,8 @@ Result<json::object> readSpec(const SimulateOptions& options, const std::string&
 Task<Result<SimulationAnswer>> askCluster(const SimulateOptions& options, Executor& executor) {
   ClusterSimulation cluster(chooseKubeconfig(options.kubeconfig), options.scheduler, "", executor);
   if (auto opened = cluster.open(); !opened) co_return fail(std::move(opened.error()));
-  auto spec =
-      readSpec(options, options.namespace_.empty() ? cluster.namespace_() : options.namespace_);
+  auto spec = readSpec(
+      options, options.namespace_.empty() ? cluster.defaultNamespace() : options.namespace_);
   if (!spec) co_return fail(std::move(spec.error()));
   auto asking = cluster.ask(*std::move(spec));
   auto answer = co_await asking;

@@ -14,7 +14,7 @@ import {PodsPage} from './pages/pods.tsx';
 import {QuotasPage} from './pages/quotas.tsx';
 import {ReservationsPage} from './pages/reservations.tsx';
 import {UsagePage} from './pages/usage.tsx';
-import {WhatIfPage} from './pages/whatif.tsx';
+import {WhatIfPage} from './pages/whatif/whatif.tsx';
 import {steps} from './state/route.ts';
 import {Empty, OldNotes} from './ui/empty.tsx';
 import {SearchBox, searching} from './ui/search_box.tsx';

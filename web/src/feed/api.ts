@@ -35,6 +35,7 @@ export async function ask<T>(
   path: string,
   params: Record<string, string>,
   body?: string,
+  abandoned?: AbortSignal,
 ): Promise<T> {
   const query = new URLSearchParams(params).toString();
   let answer: Response;
@@ -44,6 +45,7 @@ export async function ask<T>(
       headers: {Authorization: `Bearer ${token()}`},
       body: body ?? null,
       cache: 'no-store',
+      signal: abandoned ?? null,
     });
   } catch {
     throw new AskError('The console does not answer: is koordctl running?', 0);

@@ -63,12 +63,14 @@ export function tickTexts(ticks: number[]): string[] {
   });
 }
 
-// An amount of a resource: of cpu in thousandths, of memory in MiB.
+// An amount of a resource: of cpu in thousandths, of memory in MiB, of storage in bytes.
 export function amount(resource: string, value: number): string {
   if (isCpu(resource)) return cores(value);
   if (isMemory(resource)) return bytes(value);
+  if (isStorage(resource)) return bytes(value / 2 ** 20);
   return count(value);
 }
 
 export const isCpu = (resource: string): boolean => /(^|[/-])cpu$/.test(resource);
 export const isMemory = (resource: string): boolean => /(^|[/-])memory$/.test(resource);
+const isStorage = (resource: string): boolean => /(^|[/-])storage$/.test(resource);

@@ -1,5 +1,7 @@
 // Amounts of Kubernetes as numbers: "250m" is 0.25, "4Gi" is 4294967296.
 
+import {isMemory} from './format.ts';
+
 const suffixes: Record<string, number> = {
   n: 1e-9,
   u: 1e-6,
@@ -25,4 +27,11 @@ export function quantity(text: unknown): number {
   const factor = parts?.[2] ? suffixes[parts[2]] : 1;
   const value = Number(parts?.[1]) * (factor ?? NaN);
   return Number.isFinite(value) ? value : 0;
+}
+
+// In the units of the feed (feed/rows.ts): cpu in thousandths, memory in MiB, others as they are.
+export function amountOf(resource: string, text: unknown): number {
+  const value = quantity(text);
+  if (resource === 'cpu') return 1000 * value;
+  return isMemory(resource) ? value / 2 ** 20 : value;
 }

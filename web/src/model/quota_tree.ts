@@ -45,13 +45,13 @@ export interface Balance {
 
 // koord-manager gives its own quotas a max near the largest integer.
 const LIMITLESS = 1e12;
+export const limitOf = (max: number): number => (max < LIMITLESS ? max : Infinity);
 
 export function balanceOf(quota: Quota, resource: string): Balance {
   const of = (list: Amounts) => list[resource] ?? 0;
   const used = of(quota.used);
   const min = of(quota.min);
-  const given = quota.max[resource] ?? Infinity;
-  const max = given < LIMITLESS ? given : Infinity;
+  const max = limitOf(quota.max[resource] ?? Infinity);
   return {
     used,
     min,

@@ -11,7 +11,7 @@ import {Age, Badge, Card, Figure, Filter, Heading, Meter, Legend} from '../ui/bi
 import {NoRows, PartNote} from '../ui/empty.tsx';
 import {Explanation} from '../ui/explanation.tsx';
 import {useSlowly} from '../ui/slowly.ts';
-import {Table, type Column} from '../ui/table.tsx';
+import {Table, textColumn, type Column} from '../ui/table.tsx';
 
 const words: Record<Job['state'], [string, string]> = {
   waits: ['Waits', 'warn'],
@@ -26,13 +26,7 @@ function JobState({job}: {job: Job}) {
 }
 
 const columns: Column<Job>[] = [
-  {
-    id: 'job',
-    title: 'Job',
-    cell: (job) => job.key,
-    sort: (job) => job.key,
-    width: 'minmax(140px, 2fr)',
-  },
+  textColumn('job', 'Job', 'minmax(140px, 2fr)', (job) => job.key),
   {
     id: 'state',
     title: 'State',

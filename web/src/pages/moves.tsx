@@ -8,7 +8,7 @@ import {nodeLink, param, podLink, setQuery} from '../state/route.ts';
 import {Age, Badge, Choice, Figure, Heading} from '../ui/bits.tsx';
 import {NoRows, PartNote} from '../ui/empty.tsx';
 import {useSlowly} from '../ui/slowly.ts';
-import {Table, type Column} from '../ui/table.tsx';
+import {Table, textColumn, type Column} from '../ui/table.tsx';
 
 const words: Record<string, [string, string]> = {
   Pending: ['Planned', 'warn'],
@@ -23,13 +23,7 @@ function NodeName({name}: {name: string}) {
 }
 
 const columns: Column<Move>[] = [
-  {
-    id: 'pod',
-    title: 'Pod',
-    cell: (move) => move.pod,
-    sort: (move) => move.pod,
-    width: 'minmax(84px, 1.5fr)',
-  },
+  textColumn('pod', 'Pod', 'minmax(84px, 1.5fr)', (move) => move.pod),
   {
     id: 'state',
     title: 'State',

@@ -10,7 +10,7 @@ import {Age, Badge, Choice, Filter, Heading, Meter} from '../ui/bits.tsx';
 import {NoRows, PartNote} from '../ui/empty.tsx';
 import {NodeMap} from '../ui/node_map.tsx';
 import {useSlowly} from '../ui/slowly.ts';
-import {Table, type Column} from '../ui/table.tsx';
+import {Table, textColumn, type Column} from '../ui/table.tsx';
 
 const metricOf = (node: Node) => store.metrics.get(node.name);
 const sums = (node: Node) => store.sumsOf(node.name);
@@ -50,13 +50,7 @@ export function State({node}: {node: Node}) {
 }
 
 const columns: Column<Node>[] = [
-  {
-    id: 'node',
-    title: 'Node',
-    cell: (node) => node.name,
-    sort: (node) => node.name,
-    width: 'minmax(120px, 2fr)',
-  },
+  textColumn('node', 'Node', 'minmax(120px, 2fr)', (node) => node.name),
   {
     id: 'state',
     title: 'State',

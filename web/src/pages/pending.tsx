@@ -11,7 +11,7 @@ import {Age, Card, Filter, Heading, Meter} from '../ui/bits.tsx';
 import {NoRows, PartNote} from '../ui/empty.tsx';
 import {orderOf} from '../ui/order.ts';
 import {useSlowly} from '../ui/slowly.ts';
-import {Table, type Column} from '../ui/table.tsx';
+import {Table, textColumn, type Column} from '../ui/table.tsx';
 
 interface Waiting {
   pod: Pod;
@@ -28,13 +28,7 @@ function InQueue({place}: {place: Place}) {
 
 function columnsOf(queues: Queues): Column<Waiting>[] {
   return [
-    {
-      id: 'pod',
-      title: 'Pod',
-      cell: ({pod}) => pod.key,
-      sort: ({pod}) => pod.key,
-      width: 'minmax(110px, 1.4fr)',
-    },
+    textColumn('pod', 'Pod', 'minmax(110px, 1.4fr)', ({pod}) => pod.key),
     {
       id: 'for',
       title: 'For',
@@ -43,14 +37,7 @@ function columnsOf(queues: Queues): Column<Waiting>[] {
       sort: ({pod}) => -pod.created,
       cell: ({pod}) => <Age since={pod.created} />,
     },
-    {
-      id: 'quota',
-      title: 'Quota',
-      wide: true,
-      width: 'minmax(80px, 0.7fr)',
-      sort: ({pod}) => pod.quota,
-      cell: ({pod}) => pod.quota || '–',
-    },
+    {...textColumn('quota', 'Quota', 'minmax(80px, 0.7fr)', ({pod}) => pod.quota), wide: true},
     {
       id: 'place',
       title: 'In queue',

@@ -8,7 +8,7 @@ import {param, podLink, setQuery} from '../state/route.ts';
 import {Age, Badge, Choice, Filter, Heading} from '../ui/bits.tsx';
 import {NoRows, PartNote} from '../ui/empty.tsx';
 import {useSlowly} from '../ui/slowly.ts';
-import {Table, type Column} from '../ui/table.tsx';
+import {Table, textColumn, type Column} from '../ui/table.tsx';
 
 const tones: Record<string, string> = {
   Running: 'good',
@@ -34,13 +34,7 @@ export function ClassBadge({pod}: {pod: Pod}) {
   );
 }
 
-export const podColumn: Column<Pod> = {
-  id: 'pod',
-  title: 'Pod',
-  cell: (pod) => pod.key,
-  sort: (pod) => pod.key,
-  width: 'minmax(130px, 3fr)',
-};
+export const podColumn = textColumn('pod', 'Pod', 'minmax(130px, 3fr)', (pod: Pod) => pod.key);
 
 export const stateColumn: Column<Pod> = {
   id: 'state',
@@ -80,14 +74,7 @@ const columns: Column<Pod>[] = [
     width: '100px',
     sort: (pod) => pod.qos,
   },
-  {
-    id: 'node',
-    title: 'Node',
-    cell: (pod) => pod.node || '–',
-    wide: true,
-    width: 'minmax(80px, 1fr)',
-    sort: (pod) => pod.node,
-  },
+  {...textColumn('node', 'Node', 'minmax(80px, 1fr)', (pod) => pod.node), wide: true},
   {
     id: 'cpu',
     title: 'CPU',
@@ -98,14 +85,7 @@ const columns: Column<Pod>[] = [
     cell: (pod) => cores(pod.cpu),
   },
   memoryColumn,
-  {
-    id: 'quota',
-    title: 'Quota',
-    cell: (pod) => pod.quota || '–',
-    wide: true,
-    width: 'minmax(80px, 1fr)',
-    sort: (pod) => pod.quota,
-  },
+  {...textColumn('quota', 'Quota', 'minmax(80px, 1fr)', (pod) => pod.quota), wide: true},
   ageColumn,
 ];
 

@@ -10,7 +10,7 @@ import {Age, Badge, Card, Facts, Heading, Meter} from '../ui/bits.tsx';
 import {Empty, NoRows, PartNote} from '../ui/empty.tsx';
 import {Explanation} from '../ui/explanation.tsx';
 import {useSlowly} from '../ui/slowly.ts';
-import {Table, type Column} from '../ui/table.tsx';
+import {Table, textColumn, type Column} from '../ui/table.tsx';
 
 const tones: Record<string, string> = {
   Available: 'good',
@@ -29,13 +29,7 @@ function End({reservation}: {reservation: Reservation}) {
 }
 
 const columns: Column<Reservation>[] = [
-  {
-    id: 'name',
-    title: 'Reservation',
-    cell: (one) => one.name,
-    sort: (one) => one.name,
-    width: 'minmax(90px, 1.5fr)',
-  },
+  textColumn('name', 'Reservation', 'minmax(90px, 1.5fr)', (one) => one.name),
   {
     id: 'phase',
     title: 'State',
@@ -76,14 +70,7 @@ const columns: Column<Reservation>[] = [
     sort: (one) => one.allocatable['memory'] ?? 0,
     cell: (one) => amount('memory', one.allocatable['memory'] ?? 0),
   },
-  {
-    id: 'node',
-    title: 'Node',
-    wide: true,
-    width: 'minmax(80px, 1fr)',
-    sort: (one) => one.node,
-    cell: (one) => one.node || '–',
-  },
+  {...textColumn('node', 'Node', 'minmax(80px, 1fr)', (one) => one.node), wide: true},
   {
     id: 'owners',
     title: 'For',

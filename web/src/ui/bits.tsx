@@ -41,6 +41,27 @@ export function Meter(props: {parts: Part[]; whole: number; text?: string; mark?
   );
 }
 
+// What of an amount stays, comes and leaves.
+export function DifferenceMeter(props: {
+  before: number;
+  after: number;
+  whole: number;
+  text: string;
+}) {
+  const both = Math.min(props.before, props.after);
+  return (
+    <Meter
+      whole={props.whole}
+      text={props.text}
+      parts={[
+        {label: 'stays', value: both, colour: 'requested'},
+        {label: 'comes', value: props.after - both, colour: 'used'},
+        {label: 'leaves', value: props.before - both, colour: 'leaves'},
+      ]}
+    />
+  );
+}
+
 export function Badge({tone, children}: {tone: string; children: ComponentChildren}) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }

@@ -18,6 +18,16 @@ export interface Column<T> {
   wide?: boolean; // left out on narrow screens
 }
 
+// A column of texts, which are what it sorts by.
+export function textColumn<T>(
+  id: string,
+  title: string,
+  width: string,
+  text: (row: T) => string,
+): Column<T> {
+  return {id, title, width, sort: text, cell: (row) => text(row) || '–'};
+}
+
 export interface TableProps<T> {
   label: string;
   rows: readonly T[];

@@ -1,22 +1,18 @@
 // The difference that a simulation makes, node by node: what pods request before and after.
 
 import {useState} from 'preact/hooks';
-import {store} from '../feed/api.ts';
-import {plural} from '../model/format.ts';
-import {barsOf, type Bar, type ChangedNode} from '../model/whatif.ts';
-import {nodeLink} from '../state/route.ts';
-import {Badge, Card, Legend, Meter} from './bits.tsx';
+import {plural} from '../../model/format.ts';
+import type {ChangedNode} from '../../model/whatif/answer.ts';
+import {barsOf, type Bar} from '../../model/whatif/difference.ts';
+import {Badge, Card, DifferenceMeter, Legend, Meter} from '../../ui/bits.tsx';
+import {NodeLink} from './node_link.tsx';
 
 const FIRST = 24;
 const MORE = 96;
 
 const tones = {added: 'good', drained: 'warn', lost: 'bad'};
 
-export function NodeLink({name}: {name: string}) {
-  return store.nodes.has(name) ? <a href={nodeLink(name)}>{name}</a> : <>{name}</>;
-}
-
-export function NodeChanges({nodes}: {nodes: ChangedNode[]}) {
+export function Nodes({nodes}: {nodes: ChangedNode[]}) {
   const [shown, setShown] = useState(FIRST);
   if (nodes.length === 0) return null;
   const hidden = nodes.length - shown;
@@ -56,7 +52,6 @@ export function NodeChanges({nodes}: {nodes: ChangedNode[]}) {
 
 function ChangeBar({bar, node}: {bar: Bar; node: ChangedNode}) {
   const whole = Math.max(bar.capacity, bar.before, bar.after);
-  const both = Math.min(bar.before, bar.after);
   return (
     <div class="change">
       <span class="change-label">{bar.label}</span>
@@ -66,14 +61,11 @@ function ChangeBar({bar, node}: {bar: Bar; node: ChangedNode}) {
           text={`${bar.label} of ${node.name} before`}
           parts={[{label: 'before', value: bar.before, colour: 'capacity'}]}
         />
-        <Meter
+        <DifferenceMeter
+          before={bar.before}
+          after={bar.after}
           whole={whole}
           text={`${bar.label} of ${node.name}: ${bar.text}`}
-          parts={[
-            {label: 'stays', value: both, colour: 'requested'},
-            {label: 'comes', value: bar.after - both, colour: 'used'},
-            {label: 'leaves', value: bar.before - both, colour: 'leaves'},
-          ]}
         />
       </span>
       <span class="change-text">{bar.text}</span>

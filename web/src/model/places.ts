@@ -1,13 +1,12 @@
 // Nodes by place: zones, blocks, racks.
 
 import type {Node} from '../feed/rows.ts';
+import {byName} from './names.ts';
 
 export interface Place {
   name: string; // "zone-a / rack-3"; "" for nodes without a place
   nodes: Node[];
 }
-
-const byName = new Intl.Collator('en', {numeric: true}).compare;
 
 export function placesOf(nodes: Iterable<Node>): Place[] {
   const places = new Map<string, Node[]>();

@@ -4,6 +4,8 @@ import {useMemo, useState} from 'preact/hooks';
 import {store} from '../feed/api.ts';
 import type {Node} from '../feed/rows.ts';
 import {bytes, cores, plural} from '../model/format.ts';
+import {byName} from '../model/names.ts';
+import {fieldOf, Hits} from './hits.tsx';
 import {useSlowly} from './slowly.ts';
 
 const MOST = 50;
@@ -18,17 +20,12 @@ export function shapeOf(node: Node): string {
 
 function found(text: string, without: readonly string[]): Node[] {
   const wanted = text.trim().toLowerCase();
-  const nodes: Node[] = [];
-  for (const node of store.nodes.values()) {
-    if (!node.name.toLowerCase().includes(wanted) || without.includes(node.name)) continue;
-    nodes.push(node);
-  }
-  const order = new Intl.Collator('en', {numeric: true});
-  return nodes
+  return [...store.nodes.values()]
+    .filter(({name}) => name.toLowerCase().includes(wanted) && !without.includes(name))
     .sort(
       (a, b) =>
         Number(b.name.startsWith(wanted)) - Number(a.name.startsWith(wanted)) ||
-        order.compare(a.name, b.name),
+        byName(a.name, b.name),
     )
     .slice(0, MOST);
 }
@@ -77,20 +74,16 @@ function usePicking({without, onPick}: PickerProps) {
 
 export function NodePicker(props: PickerProps) {
   const {text, open, chosen, hits, type, pick, setOpen, setChosen, onKey} = usePicking(props);
+  const list = `${props.id}-nodes`;
   return (
     <div class="picker">
       <input
+        {...fieldOf(list, hits.length, chosen)}
         class="filter"
         type="text"
-        role="combobox"
         aria-label={props.label}
-        aria-expanded={hits.length > 0}
-        aria-controls={`${props.id}-nodes`}
         aria-autocomplete="list"
-        aria-activedescendant={hits.length > 0 ? `${props.id}-${chosen}` : undefined}
         placeholder={props.placeholder}
-        spellcheck={false}
-        autocomplete="off"
         value={text}
         onKeyDown={onKey}
         onFocus={() => setOpen(true)}
@@ -101,49 +94,25 @@ export function NodePicker(props: PickerProps) {
           setOpen(true);
         }}
       />
-      <Hits {...props} hits={hits} chosen={chosen} onChoose={setChosen} onPick={pick} />
+      <Hits
+        id={list}
+        label={props.label}
+        hits={hits}
+        keyOf={(node) => node.name}
+        chosen={chosen}
+        onChoose={setChosen}
+        onPick={(node) => pick(node.name)}
+      >
+        {(node) => (
+          <>
+            <span class="hit-name">{node.name}</span>
+            <span class="quiet">{shapeOf(node)}</span>
+          </>
+        )}
+      </Hits>
       {open && text !== '' && hits.length === 0 && store.nodes.size > 0 && (
         <p class="picker-none quiet">No node has this in its name.</p>
       )}
     </div>
-  );
-}
-
-function Hits(props: {
-  id: string;
-  label: string;
-  hits: Node[];
-  chosen: number;
-  onChoose: (index: number) => void;
-  onPick: (name: string) => void;
-}) {
-  return (
-    <ul
-      id={`${props.id}-nodes`}
-      role="listbox"
-      aria-label={props.label}
-      hidden={props.hits.length === 0}
-    >
-      {props.hits.map((node, i) => (
-        <li
-          key={node.name}
-          id={`${props.id}-${i}`}
-          role="option"
-          aria-selected={i === props.chosen}
-          ref={(item) => {
-            if (item && i === props.chosen) item.scrollIntoView({block: 'nearest'});
-          }}
-          onMouseMove={() => props.onChoose(i)}
-          // Before the field loses the focus, which closes the list.
-          onMouseDown={(event) => {
-            event.preventDefault();
-            props.onPick(node.name);
-          }}
-        >
-          <span class="hit-name">{node.name}</span>
-          <span class="quiet">{shapeOf(node)}</span>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -4,9 +4,10 @@
 // arrays of numbers sort without a comparison function in a tenth of the time, which matters for
 // 150,000 rows. Texts sort as "node-2" before "node-10" in lists that are short enough for it.
 
+import {byName} from '../model/names.ts';
+
 const INDEX_LIMIT = 2 ** 20;
 const NATURAL_LIMIT = 10_000;
-const byName = new Intl.Collator('en', {numeric: true}).compare;
 
 // The indexes of the keys, in order. Rows with equal keys keep their order.
 export function orderOf(keys: readonly (number | string)[], descending: boolean): number[] {

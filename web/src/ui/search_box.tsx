@@ -1,10 +1,11 @@
 // The search that "/" opens.
 
 import {signal} from '@preact/signals';
-import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {store} from '../feed/api.ts';
-import {search, type Hit} from '../model/search.ts';
+import {search} from '../model/search.ts';
 import {go} from '../state/route.ts';
+import {fieldOf, Hits} from './hits.tsx';
 import {useSlowly} from './slowly.ts';
 
 export const searching = signal(false);
@@ -68,54 +69,36 @@ function Search({onOpen}: {onOpen: () => void}) {
   return (
     <>
       <input
+        {...fieldOf('hits', hits.length, chosen)}
         type="text"
-        role="combobox"
-        aria-expanded={hits.length > 0}
-        aria-controls="hits"
-        aria-activedescendant={hits.length > 0 ? `hit-${chosen}` : undefined}
         autoFocus
         aria-label="Name of a node, pod, quota, job or reservation"
         value={text}
         placeholder="Node, pod, quota, job, reservation …"
-        spellcheck={false}
-        autocomplete="off"
         onKeyDown={onKey}
         onInput={(event) => change(event.currentTarget.value)}
       />
-      <Hits hits={hits} chosen={chosen} onChoose={setChosen} onOpen={open} />
+      <Hits
+        id="hits"
+        label="Found objects"
+        hits={hits}
+        keyOf={(hit) => hit.kind + hit.name}
+        chosen={chosen}
+        onChoose={setChosen}
+        onPick={(hit) => open(hit.link)}
+      >
+        {(hit) => (
+          <>
+            <span class="hit-kind">{hit.kind}</span>
+            <span class="hit-name">{hit.name}</span>
+          </>
+        )}
+      </Hits>
       <p class="quiet search-note">
         {text && hits.length === 0
           ? 'Nothing has this in its name.'
           : '↑ ↓ choose, Enter opens, Esc closes'}
       </p>
     </>
-  );
-}
-
-function Hits(props: {
-  hits: Hit[];
-  chosen: number;
-  onChoose: (index: number) => void;
-  onOpen: (link: string) => void;
-}) {
-  useEffect(() => {
-    document.getElementById(`hit-${props.chosen}`)?.scrollIntoView({block: 'nearest'});
-  }, [props.chosen]);
-  return (
-    <ul id="hits" role="listbox" aria-label="Found objects" hidden={props.hits.length === 0}>
-      {props.hits.map((hit, i) => (
-        <li
-          key={hit.kind + hit.name}
-          id={`hit-${i}`}
-          role="option"
-          aria-selected={i === props.chosen}
-          onMouseMove={() => props.onChoose(i)}
-          onClick={() => props.onOpen(hit.link)}
-        >
-          <span class="hit-kind">{hit.kind}</span>
-          <span class="hit-name">{hit.name}</span>
-        </li>
-      ))}
-    </ul>
   );
 }

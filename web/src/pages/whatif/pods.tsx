@@ -1,4 +1,4 @@
-// The pods of an answer: those of the question, those that would be preempted, and others that wait.
+// The pods of an answer: of the question, those that would be preempted, and others that wait now.
 
 import {count, plural} from '../../model/format.ts';
 import {

@@ -1,36 +1,15 @@
 // The console in a real browser, against real programs. Run by run.mjs.
 
 import assert from 'node:assert/strict';
-import {readFileSync} from 'node:fs';
-import {after, before, test} from 'node:test';
-import {forEachLook, newPage, openBrowser, violations} from './browser.mjs';
-import {Cluster} from './cluster.mjs';
+import {test} from 'node:test';
+import {forEachLook, newPage, violations} from './browser.mjs';
+import {showCluster} from './shown_cluster.mjs';
 
-const programs = process.env.CONSOLE_PROGRAMS;
-const cluster = new Cluster(programs);
-const problems = []; // errors of the page, broken policies
-let browser;
-let page;
-let origin;
+const {cluster, browser, page, origin, problems} = await showCluster();
 
 const open = (path) => page.goto(origin + path);
 const sees = (text, where = page) =>
   where.getByText(text, {exact: false}).first().waitFor({timeout: 10_000});
-
-before(async () => {
-  await cluster.start();
-  cluster.kubectl(
-    ['apply', '-f', '-'],
-    readFileSync(new URL('objects.yaml', import.meta.url), 'utf8'),
-  );
-  browser = await openBrowser();
-  page = await newPage(browser, cluster.url, problems);
-  origin = new URL(cluster.url).origin;
-});
-after(async () => {
-  await browser?.close();
-  await cluster.stop();
-});
 
 test('the token leaves the address bar and stays valid in other tabs', async () => {
   assert.equal(new URL(page.url()).hash, '');

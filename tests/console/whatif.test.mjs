@@ -1,16 +1,11 @@
 // The page What would happen if? against a real koord-scheduler. Run by run.mjs.
 
 import assert from 'node:assert/strict';
-import {readFileSync} from 'node:fs';
-import {after, before, test} from 'node:test';
-import {forEachLook, newPage, openBrowser, violations} from './browser.mjs';
-import {Cluster} from './cluster.mjs';
+import {before, test} from 'node:test';
+import {forEachLook, newPage, violations} from './browser.mjs';
+import {showCluster} from './shown_cluster.mjs';
 
-const cluster = new Cluster(process.env.CONSOLE_PROGRAMS);
-const problems = []; // errors of the page, broken policies
-let browser;
-let page;
-let origin;
+const {cluster, browser, page, origin, problems} = await showCluster();
 
 const sees = (text, where = page) => where.getByText(text).first().waitFor({timeout: 15_000});
 const manifest = () => page.locator('textarea');
@@ -48,20 +43,16 @@ function deployment(name, replicas, cpu, more = {}) {
   });
 }
 
-before(async () => {
-  await cluster.start();
-  cluster.kubectl(
-    ['apply', '-f', '-'],
-    readFileSync(new URL('objects.yaml', import.meta.url), 'utf8'),
-  );
+// A page of a console of its own that asks what would happen without node sim-1.
+async function askConsole(kubeconfig, flags) {
+  const address = await cluster.console(kubeconfig, flags);
+  const own = await newPage(browser, address, problems);
+  await own.goto(`${new URL(address).origin}/whatif?drain=sim-1`);
+  return own;
+}
+
+before(() => {
   cluster.kubectl(['-n', 'shop', 'rollout', 'status', 'deployment/web', '--timeout=60s']);
-  browser = await openBrowser();
-  page = await newPage(browser, cluster.url, problems);
-  origin = new URL(cluster.url).origin;
-});
-after(async () => {
-  await browser?.close();
-  await cluster.stop();
 });
 
 test('a manifest gets places, and nothing is created', async () => {
@@ -209,27 +200,21 @@ test('names of the question never become markup', async () => {
 });
 
 test('a console that does not know koord-scheduler says how to ask', async () => {
-  const address = await cluster.console();
-  const other = await newPage(browser, address, problems);
-  await other.goto(`${new URL(address).origin}/whatif?drain=sim-1`);
+  const other = await askConsole();
   await sees('No koord-scheduler that simulates is reached', other);
   await sees('koordctl simulate -f FILE', other);
   await other.close();
 });
 
 test('a console beside the cluster asks with its own kubeconfig', async () => {
-  const address = await cluster.console(cluster.kubeconfig, ['--scheduler', cluster.scheduler()]);
-  const other = await newPage(browser, address, problems);
-  await other.goto(`${new URL(address).origin}/whatif?drain=sim-1`);
+  const other = await askConsole(cluster.kubeconfig, ['--scheduler', cluster.scheduler()]);
   await sees('drained', other.locator('.changes > li', {hasText: 'sim-1'}));
   await other.close();
 });
 
 test('a user without rights reads which one is missing', async () => {
   const kubeconfig = cluster.kubeconfigOf('reader', 'shop');
-  const address = await cluster.console(kubeconfig, ['--scheduler', cluster.scheduler()]);
-  const reader = await newPage(browser, address, problems);
-  await reader.goto(`${new URL(address).origin}/whatif?drain=sim-1`);
+  const reader = await askConsole(kubeconfig, ['--scheduler', cluster.scheduler()]);
   await sees('You lack a right', reader);
   await sees('koord-scheduler-simulate', reader);
   await reader.close();

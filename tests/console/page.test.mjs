@@ -155,6 +155,23 @@ test('each error of a simulation is a title, the reason and what to do', async (
   }
 });
 
+test('a new question ends the one before', async () => {
+  let asked = 0;
+  let ended = 0;
+  const {other, close} = await ask((response) => {
+    if (++asked > 1) return [{status: {}}];
+    response.on('close', () => ended++);
+    return undefined;
+  });
+  await other.locator('.note', {hasText: 'koord-scheduler simulates'}).waitFor();
+  assert.equal(ended, 0);
+  await other.getByRole('button', {name: 'Simulate', exact: true}).click();
+  await other.getByText('The question has no pods').waitFor();
+  for (let i = 0; i < 100 && ended === 0; i++) await other.waitForTimeout(50);
+  assert.equal(ended, 1);
+  await close();
+});
+
 test('an answer that lacks parts does not break the page', async () => {
   for (const status of [{}, {nodes: [{name: 'a', allocatable: {}}], quotas: [{name: 'q'}]}]) {
     const {other, close} = await ask(() => [{status}]);

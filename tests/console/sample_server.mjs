@@ -157,8 +157,10 @@ export async function startSample(page, {nodes = 200, pods = 3000, port = 0, ...
         return json({
           text: `${url.searchParams.get('name')}: as koord-scheduler explains it\n`,
         });
-      if (url.pathname === '/api/v1/simulate' && options.simulate)
-        return json(...options.simulate(url));
+      if (url.pathname === '/api/v1/simulate' && options.simulate) {
+        const answer = options.simulate(response);
+        return answer && json(...answer); // without one the browser waits
+      }
       return json({message: 'this path does not exist'}, 404);
     }
     const name = /^\/(app\.(?:js|css)|icon\.svg)$/.exec(url.pathname)?.[1] ?? 'index.html';

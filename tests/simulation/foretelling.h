@@ -21,9 +21,8 @@ namespace koord::simulation {
 // The oracle's answer about one pod.
 struct Foretold {
   std::uint64_t received = 0;  // events and answers that the process had received
-  bool placed = false;
-  std::string node;       // placed, perhaps after preemption
-  std::string nominated;  // where pods leave for it; "" = nowhere
+  std::string node;            // where its first attempt places it; "" = nowhere
+  std::string nominated;       // where pods leave for it; "" = nowhere
 };
 
 // What has become of a pod.

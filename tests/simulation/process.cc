@@ -130,8 +130,8 @@ std::optional<Foretold> Process::foretell(const api::Pod& pod) {
   const json::value* pods = find(status, "pods");
   if (!pods || !pods->is_array() || pods->get_array().size() != 1) return std::nullopt;
   const json::value& told = pods->get_array()[0];
-  foretold.placed = textAt(told, "state") == "placed";
-  foretold.node = textAt(told, "node");
+  // Its first attempt counts, and this ended without a node if there were others.
+  if (!find(told, "attempts")) foretold.node = textAt(told, "node");
   foretold.nominated = firstNomination(status, asked, told);
   return foretold;
 }

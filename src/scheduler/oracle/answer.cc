@@ -39,6 +39,7 @@ json::object podJson(const FollowedPod& pod) {
   out.emplace("state", nameOf(pod.state));
   add("node", pod.node);
   add("nominatedNode", pod.nominated);
+  if (pod.attempts > 1) out.emplace("attempts", pod.attempts);
   add("message", pod.message);
   return out;
 }

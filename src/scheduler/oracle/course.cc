@@ -228,6 +228,7 @@ void Course::decided(const std::string& key, const Decision& decision) {
     return;
   }
   FollowedPod& pod = pods_[found->second];
+  ++pod.attempts;
   pod.state = stateOf(decision);
   pod.message = pod.state == FollowedPod::State::Placed ? "" : decision.message;
   // A pod with a nomination waits for its victims.

@@ -38,6 +38,7 @@ struct FollowedPod {
   std::string node;       // Placed
   std::string nominated;  // where pods left for it; "" = nowhere
   std::string message;    // of all states but Placed
+  int attempts = 0;  // decisions; after the first, pods had left or others had changed something
 };
 
 struct Departure {

@@ -43,12 +43,10 @@ void Nominator::remove(const std::string& uid) {
 }
 
 void Nominator::update(const PodPtr& before, const PodPtr& after) {
-  Nomination nomination;
-  if (after->pod->status.nominatedNodeName.empty() &&
-      before->pod->status.nominatedNodeName.empty()) {
-    const std::string node = nodeOf(before->uid());
-    if (!node.empty()) nomination = {true, node};
-  }
+  // An earlier write of ours may show first, such as the end of the nomination before.
+  const std::string node = nodeOf(before->uid());
+  const bool written = node.empty() || before->pod->status.nominatedNodeName == node;
+  const Nomination nomination = written ? Nomination{} : Nomination{true, node};
   remove(before->uid());
   add(after, nomination);
 }

@@ -30,7 +30,7 @@ class Nominator {
   void addForeign(const PodPtr& pod);
   bool foreign(const std::string& uid) const { return foreign_.contains(uid); }
   void remove(const std::string& uid);
-  // Called when the object changed. A nomination that is not in a status yet is kept.
+  // Called when the object changed. A nomination of ours that its status does not show yet is kept.
   void update(const PodPtr& before, const PodPtr& after);
 
   const std::vector<PodPtr>* on(const std::string& node) const;

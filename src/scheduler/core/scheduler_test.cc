@@ -445,6 +445,25 @@ TEST(Scheduler, a_nomination_long_after_a_promise_whose_write_failed_stays) {
   EXPECT_EQ(f.pods.at("low")->status.nominatedNodeName, "n1");
 }
 
+// A request whose answer is lost is repeated, perhaps after the nomination has ended.
+TEST(Scheduler, a_nomination_that_is_written_again_after_its_end_is_cleared) {
+  Fixture f;
+  f.graceful = true;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
+  f.run();
+  f.create(aPod("low").request("cpu", "4").priority(5));
+  f.run(1s);
+  ASSERT_EQ(f.pods.at("low")->status.nominatedNodeName, "n1");
+  f.create(aPod("high").request("cpu", "4").priority(10));
+  f.run(1s);
+  ASSERT_EQ(f.pods.at("low")->status.nominatedNodeName, "");
+  f.replace(aPod("low").request("cpu", "4").priority(5).nominated("n1").version("77").build());
+  f.run(100ms);
+  EXPECT_EQ(f.pods.at("low")->status.nominatedNodeName, "");
+}
+
 TEST(Scheduler, who_reads_changes_hears_of_promises_that_end_in_a_what_if_question) {
   VirtualLoop loop;
   Shared shared(loop, nullptr);

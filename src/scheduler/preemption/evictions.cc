@@ -43,7 +43,7 @@ Evictions::Evictions(Handle& handle) : handle_(handle) {
 
 void Evictions::note(const PodPtr& before, const PodPtr& after) {
   const PodInfo& pod = after ? *after : *before;
-  if (!refusals_.empty() || !withdrawn_.empty()) noteUnit(pod, after);
+  if (!refusals_.empty() || !withdrawn_.empty()) noteUnit(before, after);
   if (!awaitedBy_.empty()) {
     if (!after || api::isTerminal(*pod.pod)) noteVictimGone(pod.uid());
     if (!after || !pod.pod->spec.nodeName.empty()) awaitedVictims_.erase(pod.uid());
@@ -88,14 +88,17 @@ void Evictions::noteVictimGone(const std::string& uid) {
 }
 
 // The state of units that wait for a node.
-void Evictions::noteUnit(const PodInfo& pod, const PodPtr& after) {
+void Evictions::noteUnit(const PodPtr& before, const PodPtr& after) {
+  const PodInfo& pod = after ? *after : *before;
   const bool waits = after && pod.pod->spec.nodeName.empty();
   if (!waits) refusals_.erase(pod.uid());
   const auto withdrawn = withdrawn_.find(pod.uid());
   if (withdrawn == withdrawn_.end()) return;
   const bool late = handle_.executor().steadyNow() > withdrawn->second.until;
-  const bool written =
-      waits && !late && pod.pod->status.nominatedNodeName == withdrawn->second.node;
+  const auto shows = [&](const PodPtr& object) {
+    return object && object->pod->status.nominatedNodeName == withdrawn->second.node;
+  };
+  const bool written = waits && !late && shows(after) && !shows(before);
   if (waits && !late && !written) return;
   withdrawn_.erase(withdrawn);
   // Unless it was nominated for a node again, its object still shows the cleared nomination.
@@ -326,7 +329,7 @@ Task<bool> Evictions::evict(RunningPtr running, PodPtr victim) {
 }
 
 void Evictions::noteNominationEnds(const PodInfo& pod, std::string node) {
-  if (!node.empty() && (!handle_.api() || pod.pod->status.nominatedNodeName.empty()))
+  if (!node.empty())
     withdrawn_[pod.uid()] = {std::move(node), handle_.executor().steadyNow() + kLongestWrite};
 }
 
@@ -335,8 +338,8 @@ void Evictions::noteNominationEnds(const PodInfo& pod, std::string node) {
 Task<void> Evictions::clearNomination(PodPtr pod) {
   const PodPtr now = handle_.knownPods().find(handle_.cluster(), pod->uid());
   const PodPtr current = now ? now : pod;
+  if (now) noteNominationEnds(*now, handle_.nominator().nodeOf(pod->uid()));
   if (!handle_.api() || current->pod->status.nominatedNodeName.empty()) {
-    if (now) noteNominationEnds(*now, handle_.nominator().nodeOf(pod->uid()));
     handle_.nominator().remove(pod->uid());
     co_return;
   }

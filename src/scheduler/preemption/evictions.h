@@ -54,8 +54,9 @@ class Evictions {
   void withdraw(const PodPtr& pod) {
     if (!rehearsal_) tasks_.spawn(clearNomination(pod));
   }
-  // Called when the pod's nomination for the node ends. If its object does not show it, the write
-  // may still be in progress: the nomination is cleared when it appears. Does nothing for node "".
+  // Called when the pod's nomination for the node ends. A write of it may still be in progress,
+  // even if its object has shown it, because requests are repeated: the nomination is cleared when
+  // it appears. Does nothing for node "".
   void noteNominationEnds(const PodInfo& pod, std::string node);
   // Returns true if the pod must wait for victims whose eviction has not been requested yet.
   bool mustWait(const std::string& preemptorUid) const;
@@ -124,7 +125,7 @@ class Evictions {
   void note(const PodPtr& before, const PodPtr& after);
   // Called when a pod was deleted or has finished.
   void noteVictimGone(const std::string& uid);
-  void noteUnit(const PodInfo& pod, const PodPtr& after);
+  void noteUnit(const PodPtr& before, const PodPtr& after);
   // Why one of the victims must not be evicted, or "". Removes victims that are being evicted.
   std::string check(const PodInfo& preemptor, const PreemptionRules& rules,
                     std::vector<PodPtr>& victims) const;
@@ -157,8 +158,8 @@ class Evictions {
   // Groups whose members are activated at the end of this turn of the loop.
   std::map<const GroupPlugin*, std::set<std::string>> wakes_;
   std::unordered_map<std::string, Refusals> refusals_;  // in a row; by preemptor's uid
-  // Nominations that were cleared before any object showed them, by the pod's uid: their write may
-  // still be in progress. A write of that node after `until` is another client's.
+  // Nominations that have ended, by the pod's uid: their write may still be in progress. A write of
+  // that node after `until` is another client's.
   struct Withdrawn {
     std::string node;
     SteadyTime until{};

@@ -28,18 +28,6 @@ profiles:
     args: {defaultingType: List}
 )";
 
-// The node for which a pod is nominated by its first attempt. It may preempt again, on another
-// node, if it does not get that one.
-std::string firstNomination(const json::value& status, const api::Pod& pod,
-                            const json::value& told) {
-  const std::string key = api::keyOf(pod.metadata).toString();
-  const json::value* victims = find(status, "victims");
-  if (victims && victims->is_array())
-    for (const json::value& victim : victims->get_array())
-      if (textAt(victim, "preemptor") == key) return std::string(textAt(victim, "node"));
-  return std::string(textAt(told, "nominatedNode"));
-}
-
 }  // namespace
 
 Process::Process(std::string name, VirtualLoop& loop, apiserver::HttpFront& front, Journal& journal,
@@ -130,9 +118,9 @@ std::optional<Foretold> Process::foretell(const api::Pod& pod) {
   const json::value* pods = find(status, "pods");
   if (!pods || !pods->is_array() || pods->get_array().size() != 1) return std::nullopt;
   const json::value& told = pods->get_array()[0];
-  // Its first attempt counts, and this ended without a node if there were others.
-  if (!find(told, "attempts")) foretold.node = textAt(told, "node");
-  foretold.nominated = firstNomination(status, asked, told);
+  const json::value* first = find(told, "firstAttempt");
+  foretold.node = textAt(first ? *first : told, "node");
+  foretold.nominated = textAt(first ? *first : told, "nominatedNode");
   return foretold;
 }
 

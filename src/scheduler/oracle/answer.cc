@@ -39,7 +39,13 @@ json::object podJson(const FollowedPod& pod) {
   out.emplace("state", nameOf(pod.state));
   add("node", pod.node);
   add("nominatedNode", pod.nominated);
-  if (pod.attempts > 1) out.emplace("attempts", pod.attempts);
+  if (pod.attempts > 1) {
+    out.emplace("attempts", pod.attempts);
+    json::object first;
+    if (!pod.firstNode.empty()) first.emplace("node", pod.firstNode);
+    if (!pod.firstNominated.empty()) first.emplace("nominatedNode", pod.firstNominated);
+    out.emplace("firstAttempt", std::move(first));
+  }
   add("message", pod.message);
   return out;
 }

@@ -8,8 +8,8 @@
 //     state: {time, version}       # of the scheduler when it was copied; the version counts the
 //                                  # events and answers that the scheduler had received
 //     placed, pending, notTried    # numbers of pods
-//     pods: [{namespace, name, of, from, state, node, nominatedNode, attempts, message}]
-//                                  # attempts: if there was more than one
+//     pods: [{namespace, name, of, from, state, node, nominatedNode, attempts,
+//             firstAttempt: {node, nominatedNode}, message}]   # both if there were several
 //     victims: [{namespace, name, node, priority, preemptor, preemptorPriority, plugin}]
 //     others: [{namespace, name, node}]   # pods that were pending before and have a node now
 //     remedies: [{pods, of, nearestMiss, butForOne, nodes: {count, like}}]

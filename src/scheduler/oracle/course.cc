@@ -234,6 +234,7 @@ void Course::decided(const std::string& key, const Decision& decision) {
   // A pod with a nomination waits for its victims.
   const bool waits = pod.state == FollowedPod::State::Pending && !decision.node.empty();
   (waits ? pod.nominated : pod.node) = decision.node;
+  if (pod.attempts == 1) (waits ? pod.firstNominated : pod.firstNode) = decision.node;
   if (waits) {
     open_.insert(uid);
   } else {

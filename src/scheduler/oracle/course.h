@@ -38,7 +38,9 @@ struct FollowedPod {
   std::string node;       // Placed
   std::string nominated;  // where pods left for it; "" = nowhere
   std::string message;    // of all states but Placed
-  int attempts = 0;  // decisions; after the first, pods had left or others had changed something
+  int attempts = 0;
+  // What the first attempt decided: its node, or where pods left for it.
+  std::string firstNode, firstNominated;
 };
 
 struct Departure {

@@ -94,6 +94,9 @@ TEST(Oracle, names_victims_and_whose_rules_chose_them) {
   const auto answer = a.ask("objects: [" + podText("high", "3", 1000) + "]");
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_THAT(placesIn(*answer), ElementsAre("high a"));
+  const json::value& high = memberOf(*answer, "pods").get_array()[0];
+  EXPECT_EQ(memberOf(high, "attempts"), json::value(2));
+  EXPECT_EQ(memberOf(high, "firstAttempt"), json::value(json::object{{"nominatedNode", "a"}}));
   const auto& victims = memberOf(*answer, "victims").get_array();
   ASSERT_EQ(victims.size(), 1u);
   EXPECT_EQ(textAt(victims[0], "name"), "low");

@@ -31,8 +31,8 @@ class DecisionChecker::AtWork final : public scheduler::Plugin,
   }
   // Runs where plugins other than DefaultPreemption may end the attempt.
   PostFilterResult postFilter(CycleState&, const PodPtr& pod,
-                              const scheduler::Diagnosis&) override {
-    if (checker_) checker_->rejected(pod);
+                              const scheduler::Diagnosis& diagnosis) override {
+    if (checker_) checker_->rejected(pod, diagnosis);
     PostFilterResult none;
     none.status.code = scheduler::Code::Unschedulable;
     return none;
@@ -64,7 +64,7 @@ class DecisionChecker::Preemption final : public scheduler::Plugin,
                               const scheduler::Diagnosis& diagnosis) override {
     auto& preemption = dynamic_cast<PostFilterPlugin&>(*inner_);
     if (!checker_) return preemption.postFilter(state, pod, diagnosis);
-    checker_->rejected(pod);
+    checker_->rejected(pod, diagnosis);
     const Model model = checker_->model();
     PostFilterResult result = preemption.postFilter(state, pod, diagnosis);
     checker_->preempted(pod, result, model);
@@ -295,16 +295,30 @@ void DecisionChecker::chosen(const PodPtr& pod, NodeId id) {
                         outcome.totals.at(row.name), name, total);
 }
 
-void DecisionChecker::rejected(const PodPtr& pod) {
+void DecisionChecker::rejected(const PodPtr& pod, const scheduler::Diagnosis& diagnosis) {
   if (placedWithOthers(*pod->pod)) return;
   if (std::exchange(rejected_, decisions_.attempts) == decisions_.attempts) return;  // seen above
   const Model now = model();
   const Reference reference(now, *pod->pod);
   std::set<std::string> feasible = reference.outcome().feasible;
   for (const std::string& node : undecidedNodes(now, *pod->pod)) feasible.erase(node);
-  if (feasible.empty()) return;
+  std::vector<std::string> texts;
+  for (const std::string& name : feasible)
+    texts.push_back(fmt::format("{} ({})", name, reasonsOn(name, diagnosis)));
+  if (texts.empty()) return;
   journal_.violated("feasible nodes", "{} is called unschedulable but fits on {}", pod->key(),
-                    fmt::format("{}", fmt::join(feasible, ", ")));
+                    fmt::format("{}", fmt::join(texts, ", ")));
+}
+
+// Why the scheduler rejects the node.
+std::string DecisionChecker::reasonsOn(const std::string& name,
+                                       const scheduler::Diagnosis& diagnosis) const {
+  const auto node = handle_->cluster().findNode(name);
+  if (!node || diagnosis.preFilter.rejected() || !diagnosis.verdicts) return diagnosis.message();
+  if (diagnosis.absent.contains(*node)) return diagnosis.absentStatus.message();
+  if (diagnosis.declined.contains(*node)) return diagnosis.declinedStatus.message();
+  const auto& rejection = diagnosis.verdicts->rejection(diagnosis.verdicts->at(*node));
+  return fmt::format("{}", fmt::join(rejection.reasons, ", "));
 }
 
 std::set<std::string> DecisionChecker::undecidedNodes(const Model& model, const api::Pod& pod) {

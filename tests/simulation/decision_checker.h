@@ -112,7 +112,8 @@ class DecisionChecker {
   void countAtOnce(const scheduler::PodInfo& pod);
   void checkRests(const scheduler::PodInfo& pod, std::int64_t attempts, History& history);
   void chosen(const scheduler::PodPtr& pod, scheduler::NodeId node);
-  void rejected(const scheduler::PodPtr& pod);
+  void rejected(const scheduler::PodPtr& pod, const scheduler::Diagnosis& diagnosis);
+  std::string reasonsOn(const std::string& node, const scheduler::Diagnosis& diagnosis) const;
   void preempted(const scheduler::PodPtr& pod, const scheduler::PostFilterResult& result,
                  const Model& model);
   // The nodes that plain evaluation cannot decide.

@@ -1,6 +1,7 @@
 #include "simulation/features/dynamic_resources.h"
 
 #include <algorithm>
+#include <map>
 
 #include "scheduler/plugins/dynamicresources/manager.h"
 
@@ -80,11 +81,11 @@ std::vector<DynamicResourcesFeature::InFlight> DynamicResourcesFeature::inFlight
         found.push_back({promise.claim, record.info->uid(), promise.allocation});
     }
   }
-  for (const ClaimObject& claim : knownClaims(handle)) {
-    const std::string& uid = claim->metadata.uid;
-    if (auto written = manager.claims.inFlight(uid); written && !ofPods.contains(uid))
-      found.push_back({uid, "", std::move(written)});
-  }
+  std::map<std::string, scheduler::AllocationPtr> written;  // sorted
+  manager.claims.forEachInFlight([&](const std::string& uid, const auto& allocation) {
+    if (!ofPods.contains(uid)) written.emplace(uid, allocation);
+  });
+  for (auto& [uid, allocation] : written) found.push_back({uid, "", std::move(allocation)});
   return found;
 }
 

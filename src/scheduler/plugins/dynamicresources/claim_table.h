@@ -42,6 +42,13 @@ class ClaimTable {
   void written(ResourceClaimPtr claim);
   // nullptr if the allocation of the claim is not in flight.
   AllocationPtr inFlight(const std::string& uid) const;
+  // Calls fn(uid, allocation) for every allocation in flight, also of claims that are deleted: an
+  // allocation counts until its attempt ends.
+  template <class F>
+  void forEachInFlight(F&& fn) const {
+    for (const auto& [uid, tracked] : byUid_)
+      if (tracked.inFlight) fn(uid, tracked.inFlight);
+  }
   void addInFlight(const std::string& uid, const AllocationPtr& allocation,
                    const std::string& group);
   void removeInFlight(const std::string& uid);

@@ -1,7 +1,9 @@
 #include "simulation/shadow.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include "base/json.h"
 #include "scheduler/framework/services.h"
@@ -141,6 +143,19 @@ bool sameObjects(Scheduler& a, Scheduler& b) {
          });
 }
 
+// A restarted scheduler cannot know the hardware of allocated devices whose pool has no slice. It
+// takes all devices of the node (device_links.h); one that ran on knows better.
+bool hasPoolWithoutSlices(Scheduler& scheduler) {
+  std::set<std::pair<std::string_view, std::string_view>> published;
+  for (const auto& [key, slice] : scheduler.stores().of<api::ResourceSlice>().all())
+    published.emplace(slice->spec.driver, slice->spec.pool.name);
+  for (const auto& [key, claim] : scheduler.stores().of<api::ResourceClaim>().all())
+    if (claim->status.allocation)
+      for (const auto& result : claim->status.allocation->devices.results)
+        if (!published.contains({result.driver, result.pool})) return true;
+  return false;
+}
+
 }  // namespace
 
 Shadow::Shadow(kube::Api& api, VirtualLoop& loop, Journal& journal, const Features& features,
@@ -168,7 +183,7 @@ bool Shadow::comparable(const Process& running, const Invariants& invariants) co
   const auto known = [](const Scheduler& one) {
     return std::pair(one.cluster().podTotal(), one.pendingPods().size());
   };
-  if (known(theirs) != known(*scheduler_)) return false;
+  if (known(theirs) != known(*scheduler_) || hasPoolWithoutSlices(*scheduler_)) return false;
   for (const auto& node : invariants.nodes.objects()) {
     const auto id = cluster.findNode(node->metadata.name);
     if (!id || !cluster.node(*id).object ||

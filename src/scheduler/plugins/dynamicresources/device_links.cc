@@ -51,9 +51,20 @@ struct Found {
   std::set<DeviceNumber> numbers;
 };
 
-bool shareHardware(const Found& a, const Found& b) {
-  return a.pool == b.pool && (std::ranges::includes(a.counterSets, b.counterSets) ||
-                              std::ranges::includes(b.counterSets, a.counterSets));
+bool shareHardware(const Names& a, const Names& b) {
+  return !a.empty() && !b.empty() &&
+         (std::ranges::includes(a, b) || std::ranges::includes(b, a));
+}
+
+// The identities of the device's hardware that its slice tells: its own, or, without any, those of
+// devices that share its counters.
+Identities identitiesIn(const api::ResourceSlice& slice, const api::SliceDevice& device) {
+  Identities identities = identitiesOf(device);
+  if (!identities.empty() || device.consumesCounters.empty()) return identities;
+  const Names counterSets = counterSetsOf(device);
+  for (const api::SliceDevice& other : slice.spec.devices)
+    if (shareHardware(counterSets, counterSetsOf(other))) identities.merge(identitiesOf(other));
+  return identities;
 }
 
 dra::PoolKey poolOf(const api::ResourceSlice& slice) {
@@ -117,9 +128,9 @@ std::vector<DeviceLinks::Link> DeviceLinks::compute(const api::Node& node,
   };
   for (const Found& entry : found) {
     std::set<DeviceNumber> numbers = entry.numbers;
-    if (numbers.empty() && !entry.counterSets.empty())
+    if (numbers.empty())
       for (const Found& other : found)
-        if (!other.numbers.empty() && !other.counterSets.empty() && shareHardware(entry, other))
+        if (entry.pool == other.pool && shareHardware(entry.counterSets, other.counterSets))
           numbers.insert(other.numbers.begin(), other.numbers.end());
     add(entry.pool, entry.device->name, numbers);
   }
@@ -215,11 +226,12 @@ void DeviceLinks::sliceChanging(const dra::SlicePtr& before, const dra::SlicePtr
     const std::string node(before->spec.perDeviceNodeSelection ? device.nodeName
                                                                : before->spec.nodeName);
     if (node.empty()) continue;
-    Identities identities = identitiesOf(device);
     const api::SliceDevice* now = find(after, pool, device.name);
-    if (now && identitiesOf(*now) == identities && counterSetsOf(*now) == counterSetsOf(device))
+    if (now && identitiesOf(*now) == identitiesOf(device) &&
+        counterSetsOf(*now) == counterSetsOf(device))
       continue;
-    // A partition may have no identity of its own.
+    Identities identities = identitiesIn(*before, device);
+    // Devices of other slices may share its counters.
     const auto id = cluster_.findNode(node);
     if (const NodeLinks* links = id ? of(*id) : nullptr) {
       const ListedDevices& listed = *shared_.listed->listedOn(*id);

@@ -344,6 +344,25 @@ TEST_F(BothWorlds, a_device_in_use_keeps_its_identity_when_objects_vanish) {
   EXPECT_EQ(schedule(wholeGpus("c", "1")), "n gpu 0");
 }
 
+// The slice tells whose counters the part shares, although no Device says which GPU that is.
+TEST_F(BothWorlds, a_part_keeps_its_gpu_when_the_slice_goes_after_the_device) {
+  machineWith("n", 2);
+  const std::string counters =
+      R"(, "consumesCounters": [{"counterSet": "s", "counters": {"m": {"value": "1"}}}])";
+  publish(sliceOf("n", {}, R"(, "sharedCounters": [{"name": "s", "counters": {"m": {"value": "4"}}}])",
+                  2, "-counters"));
+  publish(sliceOf("n", {{"a-part", "", counters}, {"gpu-1", uuid("GPU-1"), counters}}, "", 2));
+  EXPECT_EQ(claim("a"), "n/a-part");
+  erase("n");
+  stores.of<api::ResourceSlice>().erase({"", "n-gpus"});
+  stores.of<api::ResourceSlice>().erase({"", "n-gpus-counters"});
+  set("n", gpus(2));
+  EXPECT_EQ(schedule(wholeGpus("b", "1")), "n gpu 0");
+  EXPECT_EQ(answer(wholeGpus("c", "1"), "n"), kUnschedulable + kClaimed);
+  endWithClaim("a");
+  EXPECT_EQ(schedule(wholeGpus("c", "1")), "n gpu 1");
+}
+
 TEST_F(BothWorlds, a_restart_finds_the_devices_of_both) {
   shared("n", 3);
   EXPECT_EQ(claim("a"), "n/gpu-0");

@@ -52,8 +52,7 @@ struct Found {
 };
 
 bool shareHardware(const Names& a, const Names& b) {
-  return !a.empty() && !b.empty() &&
-         (std::ranges::includes(a, b) || std::ranges::includes(b, a));
+  return !a.empty() && !b.empty() && (std::ranges::includes(a, b) || std::ranges::includes(b, a));
 }
 
 // The identities of the device's hardware that its slice tells: its own, or, without any, those of

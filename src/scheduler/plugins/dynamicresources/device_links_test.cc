@@ -349,8 +349,9 @@ TEST_F(BothWorlds, a_part_keeps_its_gpu_when_the_slice_goes_after_the_device) {
   machineWith("n", 2);
   const std::string counters =
       R"(, "consumesCounters": [{"counterSet": "s", "counters": {"m": {"value": "1"}}}])";
-  publish(sliceOf("n", {}, R"(, "sharedCounters": [{"name": "s", "counters": {"m": {"value": "4"}}}])",
-                  2, "-counters"));
+  publish(sliceOf("n", {},
+                  R"(, "sharedCounters": [{"name": "s", "counters": {"m": {"value": "4"}}}])", 2,
+                  "-counters"));
   publish(sliceOf("n", {{"a-part", "", counters}, {"gpu-1", uuid("GPU-1"), counters}}, "", 2));
   EXPECT_EQ(claim("a"), "n/a-part");
   erase("n");

@@ -144,7 +144,7 @@ bool sameObjects(Scheduler& a, Scheduler& b) {
 }
 
 // A restarted scheduler cannot know the hardware of allocated devices whose pool has no slice. It
-// takes all devices of the node (device_links.h); one that ran on knows better.
+// assumes that it is all devices of the node (device_links.h). The running scheduler knows better.
 bool hasPoolWithoutSlices(Scheduler& scheduler) {
   std::set<std::pair<std::string_view, std::string_view>> published;
   for (const auto& [key, slice] : scheduler.stores().of<api::ResourceSlice>().all())

@@ -20,8 +20,12 @@
 // members of a working choice exchange devices until none gains, and the result is what they take
 // in turns.
 //
-// The cost of a cycle is that of its members one by one, times the number of domains tried, and at
-// most kMaxOrders + 1 times that for groups whose members have different demands.
+// A group whose members have different demands may still have a place where the greedy placement
+// found none. Then a search with backtracking looks for it (group_search.h).
+//
+// The cost of a cycle is that of its members one by one, times the number of domains tried. For
+// groups whose members have different demands it is at most kMaxOrders + 1 times that, and the
+// steps of the search.
 
 #include <algorithm>
 
@@ -37,14 +41,8 @@ namespace {
 
 // Upstream's values of the label that names the end of a gang's cycle.
 constexpr std::string_view kSucceeded = "gang is already succeed";
-constexpr std::string_view kGroups = "of groups";
 constexpr std::string_view kNotPlaced = "all pending pods is already been attempted";
 constexpr std::size_t kMaxOrders = 8;
-
-// Returns true if placed members keep their nodes: to be bound, or to wait there for other members.
-bool keepsNominations(const Status& verdict) {
-  return verdict.ok() || verdict.code == Code::Wait;
-}
 
 std::string reasonOf(const SearchResult& result) {
   const bool diagnosed = result.status.rejected() && result.diagnosis.totalNodes > 0;
@@ -148,7 +146,7 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
     }
     failed.push_back({member.attempt->pod.info, reasonOf(member.result)});
     bool shouldContinue = false;
-    guarded(observer_, kGroups, "ShouldContinue", [&] {
+    guarded(observer_, kOfGroups, "ShouldContinue", [&] {
       shouldContinue = plugin.shouldContinue(group, {placed, failed, pods.subspan(tried)});
     });
     if (!shouldContinue) break;
@@ -160,7 +158,7 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
     placement.release(*member.attempt);
     member.outcome = Member::Outcome::Failed;
   }
-  Status verdict = guarded(observer_, kGroups, "Judge", [&] {
+  Status verdict = guarded(observer_, kOfGroups, "Judge", [&] {
     return plugin.judge(group, {placed, failed, pods.subspan(tried)});
   });
   if (keepsNominations(verdict)) placement.commit();
@@ -179,7 +177,7 @@ Status Scheduler::refusePlan(const std::string& group, std::vector<Member>& memb
   first.result.status = std::move(plan.status);
   first.result.diagnosis = std::move(plan.diagnosis);
   const std::vector<GroupOutcome::Failed> failed{{pods.front(), reasonOf(first.result)}};
-  return guarded(nullptr, kGroups, "Judge", [&] {
+  return guarded(nullptr, kOfGroups, "Judge", [&] {
     return first.attempt->profile->profile().groups->judge(group, {{}, failed, pods.subspan(1)});
   });
 }
@@ -189,17 +187,19 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
   std::vector<PodPtr> pods;
   pods.reserve(members.size());
   for (const Member& member : members) pods.push_back(member.attempt->pod.info);
-  Status verdict = guarded(observer_, kGroups, "Begin", [&] { return plugin.begin(group, pods); });
+  Status verdict =
+      guarded(observer_, kOfGroups, "Begin", [&] { return plugin.begin(group, pods); });
   if (!verdict.ok()) co_return verdict;
   std::vector<std::size_t> order;
-  guarded(observer_, kGroups, "Order", [&] { order = plugin.orderOf(group, pods); });
+  guarded(observer_, kOfGroups, "Order", [&] { order = plugin.orderOf(group, pods); });
   if (!order.empty()) {
     std::vector<Member> arranged;
     for (const std::size_t i : order) arranged.push_back(std::move(members[i]));
     members = std::move(arranged);
     for (std::size_t i = 0; i < members.size(); ++i) pods[i] = members[i].attempt->pod.info;
   }
-  GroupPlan plan = guarded(observer_, kGroups, "Plan", [&] { return plugin.planOf(group, pods); });
+  GroupPlan plan =
+      guarded(observer_, kOfGroups, "Plan", [&] { return plugin.planOf(group, pods); });
   if (!plan.status.ok()) co_return refusePlan(group, members, pods, std::move(plan));
   const std::vector<GroupDomain> domains = std::move(plan.domains);
   for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {
@@ -210,6 +210,10 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
       auto trying = tryDomain(group, members, pods, domain);
       verdict = co_await trying;
     } while (!keepsNominations(verdict) && !ordered && moveFailedToFront(members, pods, moved));
+    const bool planned = domain && !domain->places.empty();
+    if (!keepsNominations(verdict) && !planned)
+      if (std::optional<Status> found = searchDomain(group, members, domain))
+        verdict = *std::move(found);
     // A plugin that also counts running members may accept a domain that takes no member.
     if (keepsNominations(verdict) &&
         std::ranges::find(members, Member::Outcome::Placed, &Member::outcome) != members.end())

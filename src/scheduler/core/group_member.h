@@ -6,6 +6,14 @@
 
 namespace koord::scheduler {
 
+// What calls of a group plugin are called in errors: "running PLUGIN of groups".
+inline constexpr std::string_view kOfGroups = "of groups";
+
+// Returns true if placed members keep their nodes: to be bound, or to wait there for other members.
+inline bool keepsNominations(const Status& verdict) {
+  return verdict.ok() || verdict.code == Code::Wait;
+}
+
 struct Scheduler::Member {
   explicit Member(std::unique_ptr<Attempt> owned) : attempt(std::move(owned)) {}
   // The result in the domain of nodes that was tried last.

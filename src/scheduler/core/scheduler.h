@@ -192,6 +192,15 @@ class Scheduler {
   static Status refusePlan(const std::string& group, std::vector<Member>& members,
                            std::span<const PodPtr> pods, GroupPlan plan);
   Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);
+
+  // group_cycle_search.cc
+  // Looks for other nodes for the members of a group that were refused in the domain; nullptr: all
+  // nodes. nullopt if there are none or not worth looking for: the members stay as they are.
+  std::optional<Status> searchDomain(const std::string& group, std::vector<Member>& members,
+                                     const GroupDomain* domain);
+  class MembersToPlace;
+  bool isWorthSearching(const std::vector<Member>& members) const;
+  Status judgeFound(const std::string& group, std::vector<Member>& members, MembersToPlace& world);
   // How to finish the members of a rejected group after the member that failed.
   struct GroupEnd {
     bool runPostFilters = true;

@@ -171,6 +171,10 @@ SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod, const S
     result.status = choose(state, pod, attempt, feasible, fast, result);
     return result;
   }
+  if (!scope.diagnose) {
+    result.status = Status(Code::Unschedulable);
+    return result;
+  }
 
   // Only calling all plugins in order finds the first rejection of each node.
   const bool keptIsAll = kept != nullptr && !attempt.among &&

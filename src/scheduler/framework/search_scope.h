@@ -18,6 +18,8 @@ struct SearchScope {
   std::span<const NodeId> preferred{};
   // If several nodes have the best score and this is one of them, it is taken and not a random one.
   NodeId favored = kNoNode;
+  // False: if no node is found, nobody asks why, and the diagnosis stays empty.
+  bool diagnose = true;
 };
 
 }  // namespace koord::scheduler

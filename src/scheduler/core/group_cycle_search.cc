@@ -92,20 +92,13 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
     return spreads(pod) || (pod.terms && !pod.terms->affinity.empty());
   }
   bool canDoWithout(std::span<const std::size_t> numbers) const override {
-    std::vector<GroupOutcome::Failed> failed;
     std::vector<PodPtr> others;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      const PodPtr& pod = members_[i].attempt->pod.info;
-      if (std::ranges::find(numbers, i) == numbers.end()) {
-        others.push_back(pod);
-      } else {
-        failed.push_back({pod, {}});
-      }
-    }
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (std::ranges::find(numbers, i) == numbers.end())
+        others.push_back(members_[i].attempt->pod.info);
     bool can = false;
-    guarded(scheduler_.observer_, kOfGroups, "ShouldContinue", [&] {
-      can = plugin_.shouldContinue(group_, {{}, failed, others});
-    });
+    guarded(scheduler_.observer_, kOfGroups, "Suffices",
+            [&] { can = plugin_.suffices(group_, others); });
     return can;
   }
 

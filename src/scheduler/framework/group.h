@@ -89,6 +89,11 @@ class GroupPlugin {
   virtual bool shouldContinue(const std::string& /*group*/, const GroupOutcome& /*soFar*/) {
     return true;
   }
+  // Returns true if the group can start when exactly these members get a node in this cycle. Called
+  // by the search for other placements of a refused group (core/group_search.h).
+  virtual bool suffices(const std::string& /*group*/, std::span<const PodPtr> /*members*/) const {
+    return true;
+  }
   // Judges the outcome. Success: the placed members are bound. Wait: they keep their nodes, and
   // Permit plugins have set what they wait for. Any other status reverts the placed members and
   // becomes their status.

@@ -192,18 +192,21 @@ std::vector<std::size_t> GangCycles::orderOf(const std::string& id,
 
 bool GangCycles::shouldContinue(const std::string& id, const GroupOutcome& soFar) const {
   const Gang* gang = gangs_.find(id);
-  if (!gang) return false;
-  if (mayHold(*gang)) return true;
+  return gang && (mayHold(*gang) || reachesMinimum({soFar.placed, soFar.untried}));
+}
+
+// Whether the gangs of the current attempt have their minimum with these members.
+bool GangCycles::reachesMinimum(std::initializer_list<std::span<const PodPtr>> members) const {
   if (attempt_.missingBefore.size() == 1) {
-    const auto may = static_cast<std::int64_t>(soFar.placed.size() + soFar.untried.size());
-    return may >= attempt_.missingBefore.begin()->second;
+    std::int64_t count = 0;
+    for (const auto pods : members) count += std::ssize(pods);
+    return count >= attempt_.missingBefore.begin()->second;
   }
-  auto missingBefore = attempt_.missingBefore;
-  for (const auto pods : {soFar.placed, soFar.untried})
+  auto missing = attempt_.missingBefore;
+  for (const auto pods : members)
     for (const PodPtr& pod : pods)
-      if (const auto it = missingBefore.find(gangIdOf(*pod->pod)); it != missingBefore.end())
-        --it->second;
-  return std::ranges::all_of(missingBefore, [](const auto& entry) { return entry.second <= 0; });
+      if (const auto it = missing.find(gangIdOf(*pod->pod)); it != missing.end()) --it->second;
+  return std::ranges::all_of(missing, [](const auto& entry) { return entry.second <= 0; });
 }
 
 GroupPlan GangCycles::planByNetwork(const Gang& gang, std::span<const PodPtr> members,

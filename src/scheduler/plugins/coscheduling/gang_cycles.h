@@ -12,6 +12,7 @@
 // The last refusal is kept until the group is placed: for the queueing hints, for users (explain,
 // HTTP) and for metrics.
 
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -53,6 +54,7 @@ class GangCycles {
   // First as many members of each gang as it lacks, then the surplus members.
   std::vector<std::size_t> orderOf(const std::string& gang, std::span<const PodPtr> members) const;
   bool shouldContinue(const std::string& gang, const GroupOutcome& soFar) const;
+  bool reachesMinimum(std::initializer_list<std::span<const PodPtr>> members) const;
   Status judge(const std::string& gang, const GroupOutcome& outcome);
   PermitResult permit(const PodInfo& pod) const;
   // Called when the pod has lost its node.

@@ -139,6 +139,11 @@ bool Coscheduling::shouldContinue(const std::string& group, const GroupOutcome& 
   return cycles_.shouldContinue(group, soFar);
 }
 
+bool Coscheduling::suffices(const std::string& group, std::span<const PodPtr> members) const {
+  const Gang* gang = gangs_.find(group);
+  return gang && cycles_.reachesMinimum({members});
+}
+
 Status Coscheduling::judge(const std::string& group, const GroupOutcome& outcome) {
   return cycles_.judge(group, outcome);
 }

@@ -59,6 +59,7 @@ class Coscheduling final : public Plugin,
                                    std::span<const PodPtr> members) const override;
   GroupPlan planOf(const std::string& group, std::span<const PodPtr> members) override;
   bool shouldContinue(const std::string& group, const GroupOutcome& soFar) override;
+  bool suffices(const std::string& group, std::span<const PodPtr> members) const override;
   Status judge(const std::string& group, const GroupOutcome& outcome) override;
   Nomination nominationOf(const PodInfo& pod) const override;
   std::size_t waitingGroups() const override { return cycles_.waitingGroups(); }

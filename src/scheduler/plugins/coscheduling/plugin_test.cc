@@ -451,8 +451,70 @@ TEST(Coscheduling, a_job_preempts_for_all_of_its_members_at_once) {
   EXPECT_THAT(f.conditions, Contains(HasSubstr("preempt success, alreadyWaitingForBound: 2/2")));
 }
 
+// Two nodes of 4 CPUs of which 0.5 are used. Scores put the first two members on a node each; the
+// third needs one of these nodes.
+void membersOfTwoSizes(GangFixture& f) {
+  for (const char* node : {"n1", "n2"}) f.node(aNode(node));
+  for (const char* low : {"low-1", "low-2"}) f.create(aPod(low).request("cpu", "500m").priority(1));
+  f.run();
+  ASSERT_NE(f.nodeOf("low-1"), f.nodeOf("low-2"));
+  f.gang("g", 3);
+  for (const char* name : {"g-0", "g-1"}) f.create(f.member(name, "g", "1500m").priority(10));
+  f.create(f.member("g-2", "g", "3500m").priority(10));
+}
+
+TEST(Coscheduling, members_that_take_each_others_only_node_get_other_nodes) {
+  GangFixture f;
+  membersOfTwoSizes(f);
+  f.run(1ms);
+  EXPECT_THAT(f.placed(), ElementsAre("g-0", "g-1", "g-2", "low-1", "low-2"));
+  EXPECT_EQ(f.attemptsOf("g-2"), 1u);
+  EXPECT_EQ(f.nodeOf("g-0"), f.nodeOf("g-1"));
+  EXPECT_THAT(f.conditions, IsEmpty());
+  f.expectSound();
+}
+
+TEST(Coscheduling, members_beyond_the_minimum_make_room_for_those_that_are_needed) {
+  GangFixture f;
+  f.node(aNode("n1"));
+  f.node(aNode("n2").allocatable("cpu", "8"));
+  f.gang("g", 2);
+  // The first takes the large node, the second the small one, and the third finds none. Any two of
+  // them and "g-big" fit, or all but "g-big".
+  for (const char* name : {"g-0", "g-1"}) f.create(f.member(name, "g", "3"));
+  f.create(f.member("g-big", "g", "8"));
+  f.run(1ms);
+  EXPECT_GE(f.placed().size(), 2u);
+  f.expectSound();
+}
+
+TEST(Coscheduling, a_gang_that_fits_nowhere_is_refused_for_the_reason_of_the_first_try) {
+  GangFixture f;
+  for (const char* node : {"n1", "n2", "n3"}) f.node(aNode(node));
+  f.gang("g", 3);
+  for (const char* name : {"g-0", "g-1"}) f.create(f.member(name, "g", "3"));
+  f.create(f.member("g-2", "g", "1").nodeSelector("zone", "none"));
+  f.run(1ms);
+  EXPECT_THAT(f.placed(), IsEmpty());
+  EXPECT_THAT(f.lastCondition("g-2"),
+              HasSubstr("3 node(s) didn't match Pod's node affinity/selector"));
+  EXPECT_THAT(f.lastCondition("g-0"), HasSubstr("alreadyWaitForBound: 2"));
+  EXPECT_EQ(f.scheduler->cluster().podTotal(), 0u);
+  f.expectSound();
+}
+
+// Where extenders judge nodes, members are placed one after the other only.
 TEST(Coscheduling, a_job_for_which_nobody_has_to_leave_comes_back_for_its_promises) {
   GangFixture f(json::object{{"enablePreemption", true}});
+  const auto withExtender = parseConfiguration(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+      "extenders: [{urlPrefix: 'http://host/', prioritizeVerb: rank, weight: 1}]");
+  ASSERT_TRUE(withExtender);
+  f.configuration_.extenders = withExtender->extenders;
+  f.network.listen([](net::ServerRequest, std::shared_ptr<net::Responder> responder) {
+    responder->respond(200, {{"Content-Type", "application/json"}}, std::string("[]"));
+  });
+  f.restart();
   f.api.answer = [&](const kube::Request& request) {
     const auto body = parseJson(request.body);
     const auto node = body ? textAt(*body, "status", "nominatedNodeName") : "";
@@ -464,14 +526,7 @@ TEST(Coscheduling, a_job_for_which_nobody_has_to_leave_comes_back_for_its_promis
     }
     return f.answer(request);
   };
-  for (const char* node : {"n1", "n2"}) f.node(aNode(node));
-  for (const char* low : {"low-1", "low-2"}) f.create(aPod(low).request("cpu", "500m").priority(1));
-  f.run();
-  ASSERT_NE(f.nodeOf("low-1"), f.nodeOf("low-2"));
-  // Scoring puts the first two on a node each; the third needs one of these nodes.
-  f.gang("g", 3);
-  for (const char* name : {"g-0", "g-1"}) f.create(f.member(name, "g", "1500m").priority(10));
-  f.create(f.member("g-2", "g", "3500m").priority(10));
+  membersOfTwoSizes(f);
   f.run(900ms);
   EXPECT_THAT(f.conditions, Contains(HasSubstr("preemption: no victims are needed")));
   EXPECT_EQ(f.attemptsOf("g-2"), 1u) << "it would find the same again";

@@ -12,27 +12,27 @@ namespace koord::scheduler {
 namespace {
 
 // Nodes with two resources and labels, and members that want some of both.
-struct PlainMember {
+struct SearchMember {
   std::array<int, 2> wants{};
   int only = -1;        // the node label that it needs; -1: none
   bool apart = false;   // not on a node with another such member
   bool beside = false;  // only on a node with another member
 };
 
-struct PlainNode {
+struct SearchNode {
   std::array<int, 2> has{};
   int label = 0;
 };
 
-class PlainWorld final : public GroupSearch::World {
+class SearchWorld final : public GroupSearch::World {
  public:
-  std::vector<PlainNode> nodes;
-  std::vector<PlainMember> members;
+  std::vector<SearchNode> nodes;
+  std::vector<SearchMember> members;
   std::size_t minimum = 0;
   std::vector<std::pair<std::size_t, NodeId>> placed;
 
   bool fits(std::size_t number, NodeId node) const {
-    const PlainMember& member = members[number];
+    const SearchMember& member = members[number];
     std::array<int, 2> free = nodes[node].has;
     std::size_t apart = 0, others = 0;
     for (const auto& [other, where] : placed) {
@@ -68,7 +68,7 @@ class PlainWorld final : public GroupSearch::World {
     placed.pop_back();
   }
   std::uint64_t demandOf(std::size_t number) const override {
-    const PlainMember& of = members[number];
+    const SearchMember& of = members[number];
     return static_cast<std::uint64_t>(
         (((of.wants[0] * 32 + of.wants[1]) * 8 + of.only + 1) * 2 + of.apart) * 2 + of.beside);
   }
@@ -113,14 +113,14 @@ class PlainWorld final : public GroupSearch::World {
   }
 };
 
-PlainWorld randomWorld(Random& random, bool affinity) {
-  PlainWorld world;
+SearchWorld randomSearchWorld(Random& random, bool affinity) {
+  SearchWorld world;
   for (std::size_t n = 2 + random.below(3); n > 0; --n)
     world.nodes.push_back(
         {{static_cast<int>(2 + random.below(7)), static_cast<int>(2 + random.below(7))},
          static_cast<int>(random.below(2))});
   while (world.members.size() < 2 || (world.members.size() < 5 && random.chance(0.7))) {
-    PlainMember member;
+    SearchMember member;
     for (int& amount : member.wants) amount = static_cast<int>(1 + random.below(4));
     if (random.chance(0.2)) member.only = static_cast<int>(random.below(2));
     member.apart = random.chance(0.2);
@@ -134,7 +134,7 @@ PlainWorld randomWorld(Random& random, bool affinity) {
 }
 
 TEST(GroupSearch, a_small_member_leaves_the_large_node_to_the_large_member) {
-  PlainWorld world;
+  SearchWorld world;
   world.nodes = {{{4, 9}, 0}, {{8, 9}, 0}};
   world.members = {{.wants = {3, 1}}, {.wants = {8, 1}}};
   world.minimum = 2;
@@ -146,7 +146,7 @@ TEST(GroupSearch, a_small_member_leaves_the_large_node_to_the_large_member) {
 }
 
 TEST(GroupSearch, a_kind_of_members_that_does_not_fit_alone_costs_one_try_per_member) {
-  PlainWorld world;
+  SearchWorld world;
   for (int n = 0; n < 10; ++n) world.nodes.push_back({{4, 4}, 0});
   world.members.assign(11, {.wants = {3, 1}});
   world.members.push_back({.wants = {1, 1}});
@@ -160,7 +160,7 @@ TEST(GroupSearch, a_kind_of_members_that_does_not_fit_alone_costs_one_try_per_me
 }
 
 TEST(GroupSearch, what_cannot_help_is_not_tried_again) {
-  PlainWorld world;
+  SearchWorld world;
   // Many small members, and two large ones whose choice of nodes excludes each other.
   for (int n = 0; n < 12; ++n) world.nodes.push_back({{9, 9}, 1});
   world.nodes.push_back({{6, 9}, 0});
@@ -178,7 +178,7 @@ TEST(GroupSearch, a_search_without_a_limit_finds_a_placement_if_there_is_one) {
   Random random(7);
   std::size_t exist = 0, greedy = 0;
   for (int i = 0; i < 2000; ++i) {
-    PlainWorld world = randomWorld(random, false);
+    SearchWorld world = randomSearchWorld(random, false);
     const bool exists = world.hasPlacement();
     exist += exists;
     greedy += world.placedGreedily();
@@ -196,7 +196,7 @@ TEST(GroupSearch, the_default_budget_finds_almost_all_placements) {
   Random random(8);
   std::size_t exist = 0, found = 0;
   for (int i = 0; i < 2000; ++i) {
-    PlainWorld world = randomWorld(random, true);
+    SearchWorld world = randomSearchWorld(random, true);
     if (!world.hasPlacement()) continue;
     ++exist;
     const NodeSet nodes = world.all();

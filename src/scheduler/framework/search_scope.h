@@ -18,7 +18,7 @@ struct SearchScope {
   std::span<const NodeId> preferred{};
   // If several nodes have the best score and this is one of them, it is taken and not a random one.
   NodeId favored = kNoNode;
-  // False: if no node is found, nobody asks why, and the diagnosis stays empty.
+  // False: the diagnosis of a search that finds no node stays empty, which is cheaper.
   bool diagnose = true;
 };
 

@@ -241,7 +241,7 @@ void Gangs::leave(const std::string& id, const PodInfo& pod) {
 }
 
 template <class T>
-void Gangs::objectSeen(const std::string& id, std::shared_ptr<const T> Gang::*slot,
+void Gangs::objectSeen(const std::string& id, std::shared_ptr<const T> Gang::* slot,
                        const std::shared_ptr<const T>& after) {
   Gang& gang = gangNamed(id);
   const bool gone = gang.hasObject() && !after;

@@ -134,7 +134,7 @@ class Gangs {
   void onPod(const PodPtr& before, const PodPtr& after);
   // Called when one of the gang's two kinds of objects was added, changed or deleted.
   template <class T>
-  void objectSeen(const std::string& id, std::shared_ptr<const T> Gang::*slot,
+  void objectSeen(const std::string& id, std::shared_ptr<const T> Gang::* slot,
                   const std::shared_ptr<const T>& after);
   Gang& gangNamed(const std::string& id);
   void join(const std::string& id, const PodPtr& pod);

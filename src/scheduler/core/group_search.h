@@ -24,8 +24,8 @@
 // With enough steps the search finds a placement if there is one (node by node: which devices a
 // member gets on its node is left to the Reserve plugins). A step is one search for one member.
 // Cost: the steps times that of a search for one pod; memory: a set of nodes per member.
-// Source: depth-first search with conflict-directed backjumping and symmetry breaking, as constraint
-// solvers have it (Rossi, van Beek, Walsh: Handbook of Constraint Programming, chapters 4 and 10).
+// Source: depth-first search with backjumping and symmetry breaking, as constraint solvers have it
+// (Rossi, van Beek, Walsh: Handbook of Constraint Programming, chapters 4 and 10).
 //
 // Not thread-safe.
 

@@ -2,15 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <memory>
+
 #include "base/utf8.h"
-#include "net/http_client.h"
+#include "kube/request_lane.h"
+#include "net/http_transport.h"
 
 namespace koord::apiserver {
 namespace {
 
-Task<Result<std::string>> post(net::HttpClient* client, Executor* executor,
-                               Result<net::HttpRequest> request) {
+// Calls in flight to one webhook. A burst of writes would otherwise open a connection for each of
+// them, and a handshake costs more than many calls.
+constexpr std::size_t kAtOnce = 64;
+
+// The calls to one service, or one URL.
+using Lanes = std::map<std::string, kube::RequestLane, std::less<>>;
+
+// Waits for a place in the lane, then calls. The timeout of the call begins after the wait.
+Task<Result<std::string>> post(net::HttpTransport* client, Executor* executor,
+                               kube::RequestLane* lane, Result<net::HttpRequest> request) {
   if (!request) co_return fail(std::move(request.error()));
+  kube::RequestLane::Place place(*lane);
+  co_await place;
   const std::string url = request->url;
   auto fetching = client->fetch(*executor, *std::move(request));
   auto response = co_await fetching;
@@ -40,6 +54,9 @@ Result<net::HttpRequest> prepare(const ServiceResolver& resolver, WebhookRequest
   out.url += out.url.find('?') == std::string::npos ? '?' : '&';
   out.url += fmt::format("timeout={}s", in.timeout.count() / 1000);
   out.tls = std::move(tls);
+  // With HTTP/2 libcurl looks at all running calls whenever one moves. Calls are short, so a
+  // connection carries one after the other.
+  out.http2 = false;
   out.timeout = in.timeout;
   out.body = std::move(in.body);
   out.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
@@ -49,11 +66,15 @@ Result<net::HttpRequest> prepare(const ServiceResolver& resolver, WebhookRequest
 
 }  // namespace
 
-WebhookCaller makeWebhookCaller(net::HttpClient& client, Executor& executor,
+WebhookCaller makeWebhookCaller(net::HttpTransport& client, Executor& executor,
                                 ServiceResolver resolver) {
-  return [client = &client, executor = &executor,
-          resolver = std::move(resolver)](WebhookRequest request) {
-    return post(client, executor, prepare(resolver, std::move(request)));
+  return [client = &client, executor = &executor, resolver = std::move(resolver),
+          lanes = std::make_shared<Lanes>()](WebhookRequest request) {
+    const auto& service = request.service;
+    auto name = request.url.empty() ? service.namespace_ + "/" + service.name : request.url;
+    auto& lane = lanes->try_emplace(std::move(name), *executor, kube::RateLimit(0, 1), kAtOnce)
+                     .first->second;
+    return post(client, executor, &lane, prepare(resolver, std::move(request)));
   };
 }
 

@@ -9,7 +9,7 @@
 #include "base/executor.h"
 
 namespace koord::net {
-class HttpClient;
+class HttpTransport;
 }
 
 namespace koord::apiserver {
@@ -18,8 +18,9 @@ namespace koord::apiserver {
 // The certificate is still verified for the service's DNS name.
 using ServiceResolver = std::function<Result<std::string>(const api::ServiceReference& service)>;
 
-// Client and executor must outlive the caller.
-WebhookCaller makeWebhookCaller(net::HttpClient& client, Executor& executor,
+// Client and executor must outlive the caller, and the caller must outlive its calls. A webhook
+// gets at most 64 calls at the same time; further calls wait for their turn.
+WebhookCaller makeWebhookCaller(net::HttpTransport& client, Executor& executor,
                                 ServiceResolver resolver);
 
 }  // namespace koord::apiserver

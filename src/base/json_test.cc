@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include "base/json_edit.h"
+#include "base/json_equal.h"
 #include "base/json_measure.h"
 
 #include <gmock/gmock.h>
@@ -27,6 +28,21 @@ TEST(JsonTest, ErrorsNameThePlace) {
   EXPECT_EQ(parseJson("{\n \"a\": x}").error().message,
             "not valid JSON: line 2 column 7: syntax error");
   EXPECT_THAT(parseJson("{} {}").error().message, HasSubstr("line 1 column 4"));
+}
+
+TEST(JsonEqualTest, DocumentsAreEqualInAnyOrderOfMembers) {
+  const auto same = [](const char* a, const char* b) {
+    return sameJson(*parseJson(a), *parseJson(b));
+  };
+  EXPECT_TRUE(same(R"({"a":1,"b":[{"c":null},2.5,"x"]})", R"({"b":[{"c":null},2.5,"x"],"a":1})"));
+  EXPECT_TRUE(same("{}", "{}"));
+  EXPECT_FALSE(same(R"({"a":1})", R"({"a":1,"b":null})"));
+  EXPECT_FALSE(same(R"({"a":1,"b":null})", R"({"a":1,"c":null})"));
+  EXPECT_FALSE(same("[1,2]", "[2,1]"));
+  EXPECT_FALSE(same("[1]", "[1,1]"));
+  EXPECT_FALSE(same("[]", "{}"));
+  EXPECT_FALSE(same(R"({"a":{"b":[{"c":1}]}})", R"({"a":{"b":[{"c":2}]}})"));
+  EXPECT_FALSE(same(R"("1")", "1"));
 }
 
 TEST(JsonMeasureTest, BytesAreThoseOfTheText) {

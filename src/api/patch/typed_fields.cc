@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/patch/typed_walk.h"
+#include "base/json_equal.h"
 #include "base/utf8.h"
 
 namespace koord::api {
@@ -57,7 +58,7 @@ class Comparison {
         attach(out.added, element, true, {});
       } else if (!after) {
         attach(out.removed, element, true, {});
-      } else if (*before != *after) {
+      } else if (!sameJson(*before, *after)) {
         attach(out.modified, element, true, {});
       }
       return;
@@ -129,7 +130,7 @@ class Comparison {
         const std::string_view name = member->key();
         const auto* old = before ? before->if_contains(name) : nullptr;
         if (!old && before) old = implied(schema, name);
-        if (old && *old == member->value()) continue;
+        if (old && sameJson(*old, member->value())) continue;
         compare(old, &member->value(), memberSchema(schema, name), fieldElement(name), out);
       }
     }
@@ -174,7 +175,9 @@ class Comparison {
       for (; at != old.end() && at->first < element; ++at) gone(*at, schema, out);
       const bool was = at != old.end() && at->first == element;
       if (items.size() > 1 || (was && at->second.size() > 1)) {
-        const auto same = [](const json::value* a, const json::value* b) { return *a == *b; };
+        const auto same = [](const json::value* a, const json::value* b) {
+          return sameJson(*a, *b);
+        };
         if (!was) {
           attach(out.added, element, true, {});
         } else if (!std::ranges::equal(at->second, items, same)) {

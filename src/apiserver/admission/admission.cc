@@ -20,11 +20,12 @@ bool Admission::wantsValidating(const AdmissionAttributes& a) const {
   return validating_.mayMatch(a, RequestForms(host_.forms, a)) || webhooks_.wantsValidating(a);
 }
 
-Task<Outcome<json::value>> Admission::mutate(AdmissionAttributes attributes,
-                                             CompleteObject complete, AdmissionNotes notes) {
+Task<Outcome<Admission::Mutated>> Admission::mutate(AdmissionAttributes attributes,
+                                                    CompleteObject complete, AdmissionNotes notes) {
   Reinvocation policies, webhooks;
   Pauses pauses(executor_);
   bool again = true;
+  bool isChanged = false;
   for (const bool second : {false, true}) {
     if (!std::exchange(again, false)) break;
     policies.begin(second, attributes.object);
@@ -35,15 +36,17 @@ Task<Outcome<json::value>> Admission::mutate(AdmissionAttributes attributes,
     auto calling = webhooks_.mutate(attributes, webhooks, complete, notes, again);
     if (auto good = co_await calling; !good) co_return std::unexpected(std::move(good.error()));
     webhooks.end(attributes.object);
+    isChanged = isChanged || again;
   }
-  co_return std::move(attributes.object);
+  if (!isChanged) co_return Mutated();
+  co_return Mutated(std::move(attributes.object));
 }
 
 Task<Outcome<>> Admission::validate(AdmissionAttributes attributes, AdmissionNotes notes) {
   Pauses pauses(executor_);
   auto checking = validating_.check(attributes, host_, notes, pauses);
   if (auto good = co_await checking; !good) co_return good;
-  auto calling = webhooks_.validate(std::move(attributes), notes);
+  auto calling = webhooks_.validate(attributes, notes);
   co_return co_await calling;
 }
 

@@ -31,9 +31,10 @@ class Admission {
   bool wantsMutating(const AdmissionAttributes& attributes) const;
   bool wantsValidating(const AdmissionAttributes& attributes) const;
 
-  // Returns the object after the mutating policies and webhooks.
-  Task<Outcome<json::value>> mutate(AdmissionAttributes attributes, CompleteObject complete,
-                                    AdmissionNotes notes);
+  // Returns the object after the mutating policies and webhooks; nullopt if they did not change it.
+  using Mutated = std::optional<json::value>;
+  Task<Outcome<Mutated>> mutate(AdmissionAttributes attributes, CompleteObject complete,
+                                AdmissionNotes notes);
   Task<Outcome<>> validate(AdmissionAttributes attributes, AdmissionNotes notes);
 
  private:

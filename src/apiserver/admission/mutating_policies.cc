@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "apiserver/admission/policy_request.h"
+#include "base/json_equal.h"
 
 namespace koord::apiserver {
 namespace {
@@ -136,7 +137,7 @@ Task<Outcome<>> MutatingPolicies::mutate(AdmissionAttributes& a, const Admission
         co_await pause;
       }
     }
-    if (request.object() != before) {
+    if (!sameJson(request.object(), before)) {
       rounds.onChange();
       again = true;
     }

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_equal.h"
 
 namespace koord::apiserver {
 
@@ -17,9 +17,11 @@ class Reinvocation {
   // Begins a round with this object.
   void begin(bool second, const json::value& object) {
     second_ = second;
-    if (second && object != last_) onChange();
+    if (second && !called_.empty() && !sameJson(object, last_)) onChange();
   }
-  void end(const json::value& object) { last_ = object; }
+  void end(const json::value& object) {
+    if (!called_.empty()) last_ = object;
+  }
 
   bool isSecond() const { return second_; }
   bool mayCall(const std::string& key) const { return !second_ || due_.contains(key); }
@@ -33,7 +35,7 @@ class Reinvocation {
  private:
   bool second_ = false;
   std::set<std::string> called_, due_;
-  json::value last_;
+  json::value last_;  // the object at the end of the round, if something was called in it
 };
 
 }  // namespace koord::apiserver

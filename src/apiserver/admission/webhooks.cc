@@ -8,20 +8,22 @@
 #include "api/patch/json_patch.h"
 #include "apiserver/admission/matching.h"
 #include "apiserver/server/body.h"
+#include "base/json_equal.h"
 #include "net/tls.h"
 
 namespace koord::apiserver {
 namespace {
 
-json::value reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
+// The text of an AdmissionReview. The objects are written into it without a copy of their trees.
+std::string reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
                      const std::string& uid) {
   json::object request = requestOf(a, form);
   request["uid"] = uid;
-  request["object"] = a.object;
-  request["oldObject"] = a.oldObject;
-  return json::object{{"apiVersion", "admission.k8s.io/v1"},
-                      {"kind", "AdmissionReview"},
-                      {"request", std::move(request)}};
+  std::string members = toJson(request);
+  members.pop_back();  // the brace that ends the request
+  return fmt::format(R"({{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",)"
+                     R"("request":{},"object":{},"oldObject":{}}}}})",
+                     members, toJson(a.object), toJson(a.oldObject));
 }
 
 // The failure for a denial; the webhook may choose code, reason and message.
@@ -39,7 +41,8 @@ Failure denial(const std::string& webhook, const std::optional<api::Status>& sta
 }  // namespace
 
 void Webhooks::set(Hooks& hooks, const std::string& name, std::vector<api::Webhook> webhooks) {
-  std::erase_if(hooks, [&](const Hook& hook) { return hook.configuration == name; });
+  std::vector<Hook> next = *hooks;
+  std::erase_if(next, [&](const Hook& hook) { return hook.configuration == name; });
   for (auto& webhook : webhooks) {
     Hook hook;
     hook.configuration = name;
@@ -68,9 +71,10 @@ void Webhooks::set(Hooks& hooks, const std::string& name, std::vector<api::Webho
     }
     for (const auto& rule : webhook.rules) hook.rules.push_back({rule});
     hook.spec = std::move(webhook);
-    hooks.push_back(std::move(hook));
+    next.push_back(std::move(hook));
   }
-  std::ranges::stable_sort(hooks, {}, &Hook::configuration);
+  std::ranges::stable_sort(next, {}, &Hook::configuration);
+  hooks = std::make_shared<const std::vector<Hook>>(std::move(next));
 }
 
 void Webhooks::setMutating(const std::string& name, const json::value* configuration) {
@@ -93,9 +97,11 @@ std::optional<ResourceForm> Webhooks::formFor(const Hook& hook, const AdmissionA
   return matchedForm(hook.rules, equivalent, a, forms);
 }
 
-AdmissionAttributes Webhooks::shownIn(const AdmissionAttributes& a, const RequestForms& forms,
-                                      const ResourceForm& form) {
-  AdmissionAttributes shown = a;
+const AdmissionAttributes& Webhooks::shownIn(const AdmissionAttributes& a,
+                                             const RequestForms& forms, const ResourceForm& form,
+                                             AdmissionAttributes& shown) {
+  if (!form.resource) return a;
+  shown = a;
   shown.object = forms.converted(std::move(shown.object), form, false);
   shown.oldObject = forms.converted(std::move(shown.oldObject), form, false);
   return shown;
@@ -122,7 +128,7 @@ Outcome<bool> Webhooks::meetsConditions(const Hook& hook, const AdmissionAttribu
 bool Webhooks::wants(const Hooks& hooks, const AdmissionAttributes& attributes) const {
   const RequestForms forms(host_.forms, attributes);
   return std::ranges::any_of(
-      hooks, [&](const Hook& hook) { return formFor(hook, attributes, forms).has_value(); });
+      *hooks, [&](const Hook& hook) { return formFor(hook, attributes, forms).has_value(); });
 }
 
 Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
@@ -155,7 +161,7 @@ Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
   request.caPem = hook.caPem;
   const auto seconds = hook.spec.timeoutSeconds ? *hook.spec.timeoutSeconds : 10;
   request.timeout = std::chrono::seconds(seconds);
-  request.body = toJson(reviewOf(attributes, form, uid));
+  request.body = reviewOf(attributes, form, uid);
   auto call = caller_(std::move(request));
   auto answer = co_await call;
   if (!answer) co_return failed(answer.error().message);
@@ -197,13 +203,14 @@ Task<Outcome<>> Webhooks::mutate(AdmissionAttributes& attributes, Reinvocation& 
                                  const CompleteObject& complete, AdmissionNotes& notes,
                                  bool& again) {
   const RequestForms forms(host_.forms, attributes);
-  // Configurations may change during a call: work on a copy.
+  // Configurations may change during a call.
   const Hooks hooks = mutating_;
-  for (const Hook& hook : hooks) {
+  for (const Hook& hook : *hooks) {
     const auto form = formFor(hook, attributes, forms);
     const std::string key = hook.configuration + "/" + hook.spec.name;
     if (!form || !selects(hook, attributes)) continue;
-    const AdmissionAttributes shown = shownIn(attributes, forms, *form);
+    AdmissionAttributes inForm;
+    const AdmissionAttributes& shown = shownIn(attributes, forms, *form, inForm);
     const auto meets = meetsConditions(hook, shown, *form);
     if (!meets) co_return std::unexpected(meets.error());
     if (!*meets || !rounds.mayCall(key)) continue;
@@ -223,7 +230,7 @@ Task<Outcome<>> Webhooks::mutate(AdmissionAttributes& attributes, Reinvocation& 
       auto patched = patchedObject(hook.spec.name, shown.object, response);
       if (!patched) co_return std::unexpected(std::move(patched.error()));
       json::value object = forms.converted(*std::move(patched), *form, true);
-      if (object != attributes.object) {
+      if (!sameJson(object, attributes.object)) {
         if (auto good = complete(object, false); !good)
           co_return std::unexpected(std::move(good.error()));
         attributes.object = std::move(object);
@@ -236,13 +243,14 @@ Task<Outcome<>> Webhooks::mutate(AdmissionAttributes& attributes, Reinvocation& 
   co_return Outcome<>{};
 }
 
-Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes, AdmissionNotes& notes) {
+Task<Outcome<>> Webhooks::validate(const AdmissionAttributes& attributes, AdmissionNotes& notes) {
   const RequestForms forms(host_.forms, attributes);
   const Hooks hooks = validating_;
-  for (const auto& hook : hooks) {
+  for (const Hook& hook : *hooks) {
     const auto form = formFor(hook, attributes, forms);
     if (!form || !selects(hook, attributes)) continue;
-    const AdmissionAttributes shown = shownIn(attributes, forms, *form);
+    AdmissionAttributes inForm;
+    const AdmissionAttributes& shown = shownIn(attributes, forms, *form, inForm);
     const auto meets = meetsConditions(hook, shown, *form);
     if (!meets) co_return std::unexpected(meets.error());
     if (!*meets) continue;

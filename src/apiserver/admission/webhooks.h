@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,7 @@ class Webhooks {
   // begun. Sets `again` if there must be a second round. `complete` checks what a webhook returned.
   Task<Outcome<>> mutate(AdmissionAttributes& attributes, Reinvocation& rounds,
                          const CompleteObject& complete, AdmissionNotes& notes, bool& again);
-  Task<Outcome<>> validate(AdmissionAttributes attributes, AdmissionNotes& notes);
+  Task<Outcome<>> validate(const AdmissionAttributes& attributes, AdmissionNotes& notes);
 
  private:
   struct Hook {
@@ -69,7 +70,9 @@ class Webhooks {
     std::string problem;  // why it cannot be called
     MatchConditions conditions;
   };
-  using Hooks = std::vector<Hook>;  // by configuration name, then in the order of the configuration
+  // By configuration name, then in the order of the configuration. A running write keeps the hooks
+  // that it began with.
+  using Hooks = std::shared_ptr<const std::vector<Hook>>;
 
   static void set(Hooks& hooks, const std::string& name, std::vector<api::Webhook> webhooks);
   // The form that the webhook receives; nullopt if its rules do not match the request.
@@ -81,9 +84,10 @@ class Webhooks {
   // policy says.
   Outcome<bool> meetsConditions(const Hook& hook, const AdmissionAttributes& attributes,
                                 const ResourceForm& form) const;
-  // The request as the webhook sees it.
-  static AdmissionAttributes shownIn(const AdmissionAttributes& attributes,
-                                     const RequestForms& forms, const ResourceForm& form);
+  // The request as the webhook sees it: `attributes`, or `shown` after a conversion.
+  static const AdmissionAttributes& shownIn(const AdmissionAttributes& attributes,
+                                            const RequestForms& forms, const ResourceForm& form,
+                                            AdmissionAttributes& shown);
   bool wants(const Hooks& hooks, const AdmissionAttributes& attributes) const;
   // The response. nullopt or an error if the call failed, as the failure policy says.
   Task<Outcome<std::optional<api::AdmissionResponse>>> ask(const Hook& hook,
@@ -92,8 +96,8 @@ class Webhooks {
 
   WebhookCaller caller_;
   Random& random_;
-  Hooks mutating_;
-  Hooks validating_;
+  Hooks mutating_ = std::make_shared<const std::vector<Hook>>();
+  Hooks validating_ = mutating_;
   const AdmissionHost& host_;
 };
 

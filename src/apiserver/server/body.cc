@@ -8,6 +8,7 @@
 #include "apiserver/objects/resource_status.h"
 #include "apiserver/objects/resource_versions.h"
 #include "apiserver/registry/crd.h"
+#include "base/json_equal.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "net/tls.h"
@@ -26,14 +27,20 @@ std::string textOf(const json::object& object, std::string_view name) {
   return member && member->is_string() ? std::string(member->get_string()) : "";
 }
 
-// The desired state: everything except metadata and, if it is a subresource, status.
-json::object desiredState(const json::value& object, bool hasStatus) {
-  json::object out;
-  for (const auto& member : object.get_object())
-    if (member.key() != "metadata" && member.key() != "apiVersion" &&
-        !(hasStatus && member.key() == "status"))
-      out.emplace(member.key(), member.value());
-  return out;
+// Compares the desired states: everything except metadata and, if it is a subresource, status.
+bool sameDesiredState(const json::object& a, const json::object& b, bool hasStatus) {
+  const auto isDesired = [&](std::string_view name) {
+    return name != "metadata" && name != "apiVersion" && !(hasStatus && name == "status");
+  };
+  const auto sizeOf = [&](const json::object& object) {
+    return std::ranges::count_if(object,
+                                 [&](const auto& member) { return isDesired(member.key()); });
+  };
+  return sizeOf(a) == sizeOf(b) && std::ranges::all_of(a, [&](const auto& member) {
+           if (!isDesired(member.key())) return true;
+           const json::value* other = b.if_contains(member.key());
+           return other && sameJson(member.value(), *other);
+         });
 }
 
 void keep(json::object& next, const json::object& old, std::string_view name) {
@@ -459,7 +466,7 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
   if (auto none = refuseNewFinalizers(metadata, oldMeta, target); !none) return none;
   if (resource.hasGeneration && subresource != "status") {
     const bool ownStatus = resource.custom ? hasStatus : true;
-    if (desiredState(next, ownStatus) != desiredState(old, ownStatus))
+    if (!sameDesiredState(members, before, ownStatus))
       metadata["generation"] = integerAt(old, 0, "metadata", "generation") + 1;
   }
   if (resource.is("apiextensions.k8s.io", "customresourcedefinitions"))
@@ -475,14 +482,14 @@ bool sameObject(const json::value& a, const json::value& b) {
     const auto* other = right.if_contains(member.key());
     if (!other) return false;
     if (member.key() != "metadata") {
-      if (member.value() != *other) return false;
+      if (!sameJson(member.value(), *other)) return false;
       continue;
     }
     auto mine = member.value().get_object();
     auto theirs = other->get_object();
     eraseMember(mine, "resourceVersion");
     eraseMember(theirs, "resourceVersion");
-    if (mine != theirs) return false;
+    if (!sameJson(mine, theirs)) return false;
   }
   return true;
 }

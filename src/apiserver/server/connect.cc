@@ -38,7 +38,7 @@ Task<Outcome<json::value>> Server::admitConnect(Call call, json::value options) 
     auto mutating = admission_.mutate(attributes, keepAsIs, {warnings, annotations});
     auto mutated = co_await mutating;
     if (!mutated) co_return std::unexpected(std::move(mutated.error()));
-    attributes.object = *std::move(mutated);
+    if (*mutated) attributes.object = **std::move(mutated);
   }
   json::value admitted = attributes.object;
   if (admission_.wantsValidating(attributes)) {

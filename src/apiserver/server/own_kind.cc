@@ -49,7 +49,7 @@ Task<Outcome<json::value>> WriteCall::admitSubresourceKind(AdmissionAttributes a
         notes());
     auto mutated = co_await mutating;
     if (!mutated) co_return std::unexpected(std::move(mutated.error()));
-    body = *std::move(mutated);
+    if (*mutated) body = **std::move(mutated);
   }
   if (server_.admission_.wantsValidating(attributes)) {
     attributes.object = body;

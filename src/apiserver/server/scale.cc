@@ -185,15 +185,15 @@ void WriteCall::showScale(AdmissionAttributes& attributes, const json::value& ob
 Task<Outcome<json::value>> WriteCall::mutateScale(AdmissionAttributes attributes,
                                                   json::value object, json::value old) {
   showScale(attributes, object, old);
-  const json::value before = attributes.object;
   auto mutating = server_.admission_.mutate(
       std::move(attributes),
       [this](json::value& scale, bool) { return completeSubresourceKind(scale, "Scale"); },
       notes());
   auto mutated = co_await mutating;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
-  if (*mutated == before) co_return std::move(object);
-  auto next = scaled(object, *mutated, target_, *server_.registry_.builtinSchemas()->find("Scale"));
+  if (!*mutated) co_return std::move(object);
+  auto next =
+      scaled(object, **mutated, target_, *server_.registry_.builtinSchemas()->find("Scale"));
   co_return next;
 }
 

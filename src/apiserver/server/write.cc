@@ -22,6 +22,7 @@
 #include "apiserver/server/body.h"
 #include "apiserver/server/render.h"
 #include "apiserver/server/scale.h"
+#include "base/json_equal.h"
 #include "base/json_measure.h"
 
 namespace koord::apiserver {
@@ -303,14 +304,14 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
 
   a.object = webhookForm(object, managed_);
   if (old) a.oldObject = webhookForm(*old, oldManaged_);
-  const json::value before = a.object;
   auto asking = server_.admission_.mutate(
       std::move(a),
       [this](json::value& changed, bool strict) { return completeMutated(changed, strict); },
       notes());
-  auto mutated = co_await asking;
-  if (!mutated) co_return std::unexpected(std::move(mutated.error()));
-  if (*mutated == before) co_return std::move(object);
+  auto asked = co_await asking;
+  if (!asked) co_return std::unexpected(std::move(asked.error()));
+  Admission::Mutated mutated = *std::move(asked);
+  if (!mutated) co_return std::move(object);
   // Sets the owners before the webhook's changes are known: these have no owner unless the webhook
   // sets one.
   takeManagers(takeManagedFields(*mutated));
@@ -439,7 +440,7 @@ Outcome<> WriteCall::checkDefinition() const {
 Outcome<> WriteCall::checkKindRules(const json::value& object, const json::value* old) {
   if (!isCrd(*target_.resource)) return {};
   const auto resource = resourceOfCrd(object);
-  if (!resource && old && memberOf(object, "spec") == memberOf(*old, "spec")) return {};
+  if (!resource && old && sameJson(memberOf(object, "spec"), memberOf(*old, "spec"))) return {};
   const auto good =
       resource ? checkCrd(object, server_.registry_, old) : Result<>(fail(resource.error()));
   FieldErrors errors;

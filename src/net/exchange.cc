@@ -7,14 +7,15 @@ namespace koord::net {
 using Kind = Exchange::Step::Kind;
 
 void Exchange::put(Step step) {
-  {
-    std::lock_guard lock(mutex_);
-    if (closed_) return;
-    if (step.kind == Kind::Chunk) waiting_ += step.bytes->size();
-    steps_.push_back(std::move(step));
-    if (std::exchange(awake_, true)) return;
-  }
-  wake_();
+  if (add(std::move(step))) wake();
+}
+
+bool Exchange::add(Step step) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return false;
+  if (step.kind == Kind::Chunk) waiting_ += step.bytes->size();
+  steps_.push_back(std::move(step));
+  return !std::exchange(awake_, true);
 }
 
 std::vector<Exchange::Step> Exchange::take() {
@@ -89,7 +90,9 @@ void ExchangeResponder::input(std::string bytes) {
 void ExchangeResponder::write(Bytes chunk) {
   // An empty chunk would mean the end of the answer.
   if (state_ != State::Streaming || chunk->empty()) return;
-  exchange_->put({Kind::Chunk, 0, {}, std::move(chunk)});
+  // A watch gets the events of a commit one by one: they are sent together, after this turn.
+  if (exchange_->add({Kind::Chunk, 0, {}, std::move(chunk)}))
+    slot_->executor.post([exchange = exchange_] { exchange->wake(); });
 }
 
 void ExchangeResponder::end() {

@@ -35,8 +35,11 @@ class Exchange {
   // `wake` makes the I/O thread call take(). It does nothing if the connection is gone.
   explicit Exchange(std::move_only_function<void()> wake) : wake_(std::move(wake)) {}
 
-  // Executor's side.
+  // Executor's side. put() wakes the I/O thread. add() returns true if wake() must follow: then
+  // many steps cost one wakeup, and the I/O thread does not send the first of them alone.
   void put(Step step);
+  bool add(Step step);
+  void wake() { wake_(); }
   std::size_t queuedBytes() const { return waiting_ + inConnection_; }
 
   void setAuthenticated() { authenticated_ = true; }

@@ -35,6 +35,11 @@ function(koord_compile_fast target)
   target_compile_options(${target} PRIVATE "${KOORD_FAST_COMPILE}")
 endfunction()
 
+# A library of such a folder that works for each pod of a cluster.
+function(koord_compile_optimised target)
+  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O2>")
+endfunction()
+
 # Tests, of which each runs once, are a third of what a build compiles: not optimised at all.
 function(koord_compile_test target)
   target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O0>")

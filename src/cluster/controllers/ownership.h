@@ -41,6 +41,11 @@ class Claims {
   // selector selects it. The patches name the object's uid, so that they never change a new object
   // of the same name.
   Task<Result<bool>> claim(Meta object, bool matches);
+  // Returns true if the object belongs to the owner and stays: nothing needs to be written.
+  bool isSettled(const api::ObjectMeta& object, bool matches) const {
+    const auto* controller = api::controllerOf(object);
+    return matches && controller && controller->uid == owner_.meta.uid;
+  }
 
  private:
   Task<Result<>> mayAdopt();

@@ -78,18 +78,19 @@ json::object metadataOf(const Owner& owner, const json::value* ofTemplate, const
 PodControl::PodControl(kube::Api& api, Executor& executor, kube::Informer<api::Pod>& pods,
                        kube::EventRecorder& events)
     : api_(api), executor_(executor), pods_(pods), events_(events) {
-  pods_.addHandler({[this](const auto& pod) { file(*pod); },
+  pods_.addHandler({[this](const auto& pod) { file(pod); },
                     [this](const auto& before, const auto& pod) {
                       if (controllerUid(*before) != controllerUid(*pod)) removeFromIndex(*before);
-                      file(*pod);
+                      file(pod);
                     },
                     [this](const auto& pod) { gone(*pod); }});
 }
 
-void PodControl::file(const api::Pod& pod) {
+void PodControl::file(const PodPtr& known) {
+  const api::Pod& pod = *known;
   const auto* owner = api::controllerOf(pod.metadata);
-  (owner ? byOwner_[owner->uid] : orphans_[pod.metadata.namespace_])
-      .insert(api::keyOf(pod.metadata));
+  auto& group = owner ? byOwner_[owner->uid] : orphans_[pod.metadata.namespace_];
+  group.insert_or_assign(api::keyOf(pod.metadata), known);
   const auto pending = owner ? pending_.find(owner->uid) : pending_.end();
   if (pending == pending_.end()) return;
   pending->second.creations.erase(pod.metadata.uid);
@@ -98,11 +99,11 @@ void PodControl::file(const api::Pod& pod) {
 
 void PodControl::removeFromIndex(const api::Pod& pod) {
   const auto* owner = api::controllerOf(pod.metadata);
-  Keys& group = owner ? byOwner_ : orphans_;
-  const auto keys = group.find(owner ? owner->uid : pod.metadata.namespace_);
-  if (keys == group.end()) return;
-  keys->second.erase(api::keyOf(pod.metadata));
-  if (keys->second.empty()) group.erase(keys);
+  Groups& groups = owner ? byOwner_ : orphans_;
+  const auto group = groups.find(owner ? owner->uid : pod.metadata.namespace_);
+  if (group == groups.end()) return;
+  group->second.erase(api::keyOf(pod.metadata));
+  if (group->second.empty()) groups.erase(group);
 }
 
 void PodControl::gone(const api::Pod& pod) {
@@ -116,10 +117,10 @@ void PodControl::gone(const api::Pod& pod) {
 
 std::vector<PodPtr> PodControl::podsOf(const std::string& ownerUid) const {
   std::vector<PodPtr> pods;
-  const auto keys = byOwner_.find(ownerUid);
-  if (keys == byOwner_.end()) return pods;
-  for (const auto& key : keys->second)
-    if (auto pod = pods_.get(key)) pods.push_back(std::move(pod));
+  const auto group = byOwner_.find(ownerUid);
+  if (group == byOwner_.end()) return pods;
+  pods.reserve(group->second.size());
+  for (const auto& [key, pod] : group->second) pods.push_back(pod);
   return pods;
 }
 
@@ -129,18 +130,21 @@ Task<Result<std::vector<PodPtr>>> PodControl::claim(Owner owner,
   const auto compiled = ownSelector(selector);
   if (!compiled) co_return fail(compiled.error());
   std::vector<PodPtr> candidates = podsOf(owner.meta.uid);
-  if (const auto keys = orphans_.find(owner.meta.namespace_); keys != orphans_.end())
-    for (const auto& key : keys->second)
-      if (auto pod = pods_.get(key); pod && compiled->matches(pod->metadata.labels))
-        candidates.push_back(std::move(pod));
+  if (const auto group = orphans_.find(owner.meta.namespace_); group != orphans_.end())
+    for (const auto& [key, pod] : group->second)
+      if (compiled->matches(pod->metadata.labels)) candidates.push_back(pod);
   std::vector<PodPtr> claimed;
   Claims claims(api_, owner, api::Pod::kType, std::move(finalizer));
   for (auto& pod : candidates) {
     if (member && !member(*pod)) continue;
-    auto claiming = claims.claim({pod, &pod->metadata}, compiled->matches(pod->metadata.labels));
-    auto mine = co_await claiming;
-    if (!mine) co_return fail(std::move(mine.error()));
-    if (*mine) claimed.push_back(std::move(pod));
+    const bool matches = compiled->matches(pod->metadata.labels);
+    if (!claims.isSettled(pod->metadata, matches)) {
+      auto claiming = claims.claim({pod, &pod->metadata}, matches);
+      auto mine = co_await claiming;
+      if (!mine) co_return fail(std::move(mine.error()));
+      if (!*mine) continue;
+    }
+    claimed.push_back(std::move(pod));
   }
   co_return claimed;
 }

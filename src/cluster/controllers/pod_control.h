@@ -4,6 +4,7 @@
 // delete them, and wait until the informer has seen these changes, so that nothing is done twice.
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -71,7 +72,7 @@ class PodControl {
     std::set<std::string> deletions;  // pod uids that do not look deleted yet
     SteadyTime since{};
   };
-  void file(const api::Pod& pod);
+  void file(const PodPtr& pod);
   void removeFromIndex(const api::Pod& pod);
   void gone(const api::Pod& pod);
 
@@ -79,9 +80,9 @@ class PodControl {
   Executor& executor_;
   kube::Informer<api::Pod>& pods_;
   kube::EventRecorder& events_;
-  using Keys = std::unordered_map<std::string, std::set<api::ObjectKey>>;
-  Keys byOwner_;  // by uid
-  Keys orphans_;  // pods without a controller, by namespace
+  using Groups = std::unordered_map<std::string, std::map<api::ObjectKey, PodPtr>>;
+  Groups byOwner_;  // by uid
+  Groups orphans_;  // pods without a controller, by namespace
   std::unordered_map<std::string, Pending> pending_;
 };
 

@@ -34,7 +34,7 @@
 namespace koord::net {
 namespace {
 
-constexpr std::size_t kIdleHandles = 16;
+constexpr std::size_t kIdleHandles = 64;
 constexpr std::chrono::minutes kMaxWait{1};
 // Idle connections to keep. By default libcurl keeps four for each running request, and closes
 // connections whenever a burst ends.

@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/stream_parser.hpp>
@@ -61,7 +62,9 @@ bool outOfRange(const json::value& value) {
 
 Result<json::value> parseJson(std::string_view text) {
   json::error_code ec;
-  json::stream_parser parser({}, deepOptions());
+  // Room for the values of a pod, which would otherwise be moved whenever it doubles.
+  alignas(json::value) std::array<unsigned char, 4096> room;
+  json::stream_parser parser({}, deepOptions(), room.data(), room.size());
   const std::size_t used = parser.write_some(text.data(), text.size(), ec);
   std::size_t where = used;
   if (!ec) {

@@ -36,7 +36,7 @@ bool admits(const TraceTask& task, const TraceNode& node) {
 
 }  // namespace
 
-Defragmentation::Defragmentation(koordctl::TraceCluster& cluster,
+Defragmentation::Defragmentation(koordctl::ScheduledCluster& cluster,
                                  const std::vector<TraceNode>& nodes,
                                  std::map<std::string, const Task*> tasks,
                                  const std::vector<const Task*>& dropped)
@@ -105,7 +105,7 @@ bool Defragmentation::foretold(const Relocation& relocation, const std::vector<s
 
 bool Defragmentation::place(const Task& task) {
   const std::string name = fmt::format("moved-{}", ++names_);
-  cluster_.add(task, name);
+  koordctl::addTask(cluster_, task, name);
   cluster_.advance({});
   if (!cluster_.nodeOf(name).empty()) {
     tasks_.emplace(name, &task);

@@ -26,7 +26,8 @@ class Defragmentation {
   };
 
   // tasks: those that have a node, by name of pod. dropped: those that wait.
-  Defragmentation(koordctl::TraceCluster& cluster, const std::vector<koordctl::TraceNode>& nodes,
+  Defragmentation(koordctl::ScheduledCluster& cluster,
+                  const std::vector<koordctl::TraceNode>& nodes,
                   std::map<std::string, const koordctl::TraceTask*> tasks,
                   const std::vector<const koordctl::TraceTask*>& dropped);
 
@@ -49,7 +50,7 @@ class Defragmentation {
   bool place(const Task& task);
   std::int64_t allocated() const;
 
-  koordctl::TraceCluster& cluster_;
+  koordctl::ScheduledCluster& cluster_;
   const std::vector<koordctl::TraceNode>& nodes_;
   std::map<std::string, const Task*> tasks_;
   std::vector<Kind> kinds_;

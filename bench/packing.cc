@@ -128,7 +128,7 @@ Outcome experiment(const std::vector<TraceNode>& nodes, const std::vector<TraceT
   const auto order = arrivals(tasks, capacity * 13 / 10, random);
   Outcome outcome;
   const double begin = bench::cpuSeconds();
-  const auto cluster = TraceCluster::create(configurationOf(policy), nodes, seed).value();
+  const auto cluster = traceCluster(configurationOf(policy), nodes, seed).value();
   outcome.setup = bench::cpuSeconds() - begin;
   std::int64_t arrived = 0, allocated = 0;
   std::map<std::string, const TraceTask*> placedTasks;
@@ -139,7 +139,7 @@ Outcome experiment(const std::vector<TraceNode>& nodes, const std::vector<TraceT
   for (std::size_t n = 0; n < order.size(); ++n) {
     const std::string name = fmt::format("task-{}", n);
     const bench::Stopwatch one;
-    cluster->add(*order[n], name);
+    addTask(*cluster, *order[n], name);
     cluster->advance({});
     outcome.decisions.push_back(1e6 * one.seconds());
     const bool placed = !cluster->nodeOf(name).empty();

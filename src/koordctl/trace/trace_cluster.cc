@@ -2,120 +2,23 @@
 
 #include <utility>
 
-#include "base/json.h"
 #include "koordctl/trace/trace_objects.h"
-#include "scheduler/plugins/deviceshare/device_object.h"
-#include "scheduler/plugins/registry.h"
 
 namespace koord::koordctl {
 
-// Calls are answered by the cluster; there is nothing to watch.
-class TraceCluster::Api final : public kube::Api {
- public:
-  explicit Api(TraceCluster& cluster) : cluster_(cluster) {}
-  Task<Result<std::string>> call(kube::Request request) override {
-    co_return cluster_.answer(request);
-  }
-  std::unique_ptr<kube::Watch> watch(kube::Request, kube::WatchSink) override {
-    return std::make_unique<kube::Watch>();
-  }
-
- private:
-  TraceCluster& cluster_;
-};
-
-Result<std::unique_ptr<TraceCluster>> TraceCluster::create(
+Result<std::unique_ptr<ScheduledCluster>> traceCluster(
     scheduler::SchedulerConfiguration configuration, const std::vector<TraceNode>& nodes,
     std::uint64_t seed) {
-  std::unique_ptr<TraceCluster> cluster(new TraceCluster);
-  cluster->api_ = std::make_unique<Api>(*cluster);
-  cluster->registry_ = scheduler::makeRegistry();
-  scheduler::SchedulerOptions options;
-  cluster->profile_ = configuration.profiles.front().schedulerName;
-  options.configuration = std::move(configuration);
-  options.seed = seed;
-  options.controllerPlugins = {};
-  auto made = scheduler::Scheduler::create(std::move(options), cluster->registry_, cluster->loop_,
-                                           cluster->api_.get());
-  if (!made) return fail(made.error());
-  cluster->scheduler_ = *std::move(made);
-  auto& devices = cluster->scheduler_->stores().of<api::Device>();
+  ScheduledCluster::Objects objects;
   for (const TraceNode& node : nodes) {
-    cluster->scheduler_->nodeAdded(koordctl::nodeOf(node));
-    if (auto device = deviceOf(node)) devices.set(std::move(device));
+    objects.nodes.push_back(nodeOf(node));
+    if (auto device = deviceOf(node)) objects.devices.push_back(std::move(device));
   }
-  cluster->scheduler_->start();
-  cluster->loop_.runReady();
-  return cluster;
+  return ScheduledCluster::create(std::move(configuration), objects, seed);
 }
 
-TraceCluster::~TraceCluster() = default;
-
-void TraceCluster::add(const TraceTask& task, const std::string& name) {
-  Pod pod = podOf(task, name, profile_);
-  pods_.emplace(name, pod);
-  scheduler_->podAdded(pod);
-}
-
-void TraceCluster::remove(const std::string& name) {
-  const auto it = pods_.find(name);
-  if (it == pods_.end()) return;
-  const Pod pod = it->second;
-  forget(name);
-  scheduler_->podDeleted(pod);
-}
-
-void TraceCluster::forget(const std::string& name) {
-  const auto it = pods_.find(name);
-  if (it == pods_.end()) return;
-  if (!it->second->spec.nodeName.empty()) --placed_;
-  pods_.erase(it);
-}
-
-void TraceCluster::advance(Duration time) {
-  loop_.runReady();
-  if (time > Duration::zero()) loop_.advance(time);
-  loop_.runReady();
-}
-
-std::string TraceCluster::nodeOf(const std::string& name) const {
-  const auto it = pods_.find(name);
-  return it == pods_.end() ? std::string() : std::string(it->second->spec.nodeName);
-}
-
-std::shared_ptr<const api::Pod> TraceCluster::pod(const std::string& name) const {
-  const auto it = pods_.find(name);
-  return it == pods_.end() ? nullptr : it->second;
-}
-
-Result<std::string> TraceCluster::answer(const kube::Request& request) {
-  if (request.resource == "events") return "{}";
-  const auto it = pods_.find(request.name);
-  if (it == pods_.end()) return fail(ErrorCode::NotFound, "no pod \"" + request.name + "\"");
-  const Pod pod = it->second;
-  if (request.subresource == "binding") return bind(request, pod);
-  if (request.verb == kube::Verb::Delete) {
-    forget(request.name);
-    onPreempted(request.name);
-    loop_.post([this, pod] { scheduler_->podDeleted(pod); });
-  }
-  return "{}";  // conditions and nominations are not kept
-}
-
-Result<std::string> TraceCluster::bind(const kube::Request& request, const Pod& pod) {
-  const auto body = parseJson(request.body);
-  if (!body) return fail(body.error());
-  auto bound = std::make_shared<api::Pod>(*pod);
-  bound->spec.nodeName = textAt(*body, "target", "name");
-  bound->metadata.resourceVersion = "2";
-  if (const auto* added = at(*body, "metadata", "annotations"); added && added->is_object())
-    for (const auto& member : added->get_object())
-      bound->metadata.annotations[member.key()] = std::string(member.value().get_string());
-  pods_[request.name] = bound;
-  ++placed_;
-  onPlaced(request.name);
-  loop_.post([this, pod, bound] { scheduler_->podUpdated(pod, bound); });
-  return "{}";
+void addTask(ScheduledCluster& cluster, const TraceTask& task, const std::string& name) {
+  cluster.add(podOf(task, name, cluster.profile()));
 }
 
 }  // namespace koord::koordctl

@@ -19,7 +19,7 @@ constexpr std::int64_t kLongest = 100'000;  // virtual seconds of a replay
 // The state of one replay. Times are seconds of the trace, from its first arrival on.
 class Replay {
  public:
-  Replay(TraceCluster& cluster, const std::vector<TraceNode>& nodes,
+  Replay(ScheduledCluster& cluster, const std::vector<TraceNode>& nodes,
          const std::vector<TraceTask>& tasks, const TraceOptions& options)
       : cluster_(cluster),
         tasks_(tasks),
@@ -80,7 +80,7 @@ class Replay {
     const std::string name = attempt == 0 ? fmt::format("task-{}", task)
                                           : fmt::format("task-{}-again-{}", task, attempt);
     runs_.emplace(name, Run{task, now_, attempt});
-    cluster_.add(tasks_[task], name);
+    addTask(cluster_, tasks_[task], name);
   }
 
   void placed(const std::string& name) {
@@ -132,7 +132,7 @@ class Replay {
     return std::move(report_);
   }
 
-  TraceCluster& cluster_;
+  ScheduledCluster& cluster_;
   const std::vector<TraceTask>& tasks_;
   TraceState state_;
   const std::int64_t loadPercent_;
@@ -151,7 +151,7 @@ Result<ReplayReport> replayTrace(const std::string& name,
                                  const scheduler::SchedulerConfiguration& configuration,
                                  const std::vector<TraceNode>& nodes,
                                  const std::vector<TraceTask>& tasks, const TraceOptions& options) {
-  auto cluster = TraceCluster::create(configuration, nodes, options.seed);
+  auto cluster = traceCluster(configuration, nodes, options.seed);
   if (!cluster) return fail(cluster.error());
   ReplayReport report = Replay(**cluster, nodes, tasks, options).run();
   report.name = name;

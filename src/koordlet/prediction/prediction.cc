@@ -169,8 +169,7 @@ Result<Forecast> Prediction::predict() const {
   const Forecast byPod = forecastByPod(pods, peakOf, options_.reclaim, allocatable);
   const auto byClass = forecastByClass(pods, peakOf, options_.reclaim, allocatable);
   if (!byClass) return fail(byClass.error());
-  const Forecast least{smaller(byPod.reclaimable, byClass->reclaimable),
-                       larger(byPod.peak, byClass->peak)};
+  const Forecast least = prediction::leastOf(byPod, *byClass);
   const auto publish = [&](const char* name, const Forecast& forecast) {
     metrics_.predicted(name, {static_cast<double>(forecast.reclaimable.milli) / 1000,
                               static_cast<double>(forecast.reclaimable.bytes),

@@ -60,4 +60,8 @@ Result<Forecast> forecastByClass(const std::vector<PodDemand>& pods, const PeakO
   return Forecast{within(larger(request - peak, {}), peak, allocatable), peak};
 }
 
+Forecast leastOf(const Forecast& a, const Forecast& b) {
+  return {smaller(a.reclaimable, b.reclaimable), larger(a.peak, b.peak)};
+}
+
 }  // namespace koord::koordlet::prediction

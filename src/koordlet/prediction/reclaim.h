@@ -48,4 +48,7 @@ Forecast forecastByPod(const std::vector<PodDemand>& pods, const PeakOf& peakOf,
 Result<Forecast> forecastByClass(const std::vector<PodDemand>& pods, const PeakOf& peakOf,
                                  const ReclaimOptions& options, std::optional<Amount> allocatable);
 
+// The cautious combination of two forecasts.
+Forecast leastOf(const Forecast& a, const Forecast& b);
+
 }  // namespace koord::koordlet::prediction

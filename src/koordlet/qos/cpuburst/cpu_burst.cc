@@ -197,10 +197,9 @@ bool CpuBurst::allowed(const ContainerView& container, std::int64_t limitMilli,
 
 QuotaStep CpuBurst::desiredStep(const ContainerView& container, std::int64_t limitMilli,
                                 const api::CPUBurstStrategy& strategy) {
-  if (!cpuburst::quotaBurstEnabled(strategy)) return QuotaStep::Reset;
-  if (!allowed(container, limitMilli, strategy)) return QuotaStep::Down;
-  const auto throttled = last(Metric::ContainerThrottled, container.id);
-  return throttled && *throttled > 0 ? QuotaStep::Up : QuotaStep::Remain;
+  const bool may =
+      cpuburst::quotaBurstEnabled(strategy) && allowed(container, limitMilli, strategy);
+  return cpuburst::wantedStep(strategy, may, last(Metric::ContainerThrottled, container.id));
 }
 
 void CpuBurst::applyQuota(Planned& planned) {

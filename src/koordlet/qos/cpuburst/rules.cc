@@ -65,6 +65,13 @@ NodeState nodeStateOf(std::size_t cpus, std::optional<double> nodeCores,
   return ratio >= threshold * kCooling ? NodeState::Cooling : NodeState::Idle;
 }
 
+QuotaStep wantedStep(const api::CPUBurstStrategy& strategy, bool allowed,
+                     std::optional<double> throttled) {
+  if (!quotaBurstEnabled(strategy)) return QuotaStep::Reset;
+  if (!allowed) return QuotaStep::Down;
+  return throttled && *throttled > 0 ? QuotaStep::Up : QuotaStep::Remain;
+}
+
 QuotaStep onNode(QuotaStep wanted, NodeState state) {
   if (state == NodeState::Overload && (wanted == QuotaStep::Up || wanted == QuotaStep::Remain))
     return QuotaStep::Down;

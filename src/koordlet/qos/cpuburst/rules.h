@@ -35,6 +35,10 @@ NodeState nodeStateOf(std::size_t cpus, std::optional<double> nodeCores,
                       const std::vector<PodLoad>& pods, std::int64_t thresholdPercent);
 
 enum class QuotaStep { Up, Down, Remain, Reset };
+// The step that a container wants, before the node is considered. allowed: its limiter has tokens.
+// throttled: the share of its newest periods, if known.
+QuotaStep wantedStep(const api::CPUBurstStrategy& strategy, bool allowed,
+                     std::optional<double> throttled);
 // The step that a node in that state allows a container that wants `wanted`.
 QuotaStep onNode(QuotaStep wanted, NodeState state);
 // The quota after a step: up is 1.2 times, down 0.8 times the current one. It stays between the

@@ -88,21 +88,12 @@ std::optional<CpuEvict::Use> CpuEvict::newest(
 Result<EvictionTask> CpuEvict::bestEffortTask(
     const api::ResourceThresholdStrategy& strategy) const {
   if (auto checked = cpuevict::checkThresholds(strategy); !checked) return fail(checked.error());
-  const auto wanted = [&](const Use& use) {
-    return cpuevict::usageIsHigh(use.usage, use.limit, strategy.cpuEvictBEUsageThresholdPercent)
-               ? cpuevict::toRelease(use.request, use.limit, strategy)
-               : 0;
-  };
   const auto average = averages(strategy);
   if (!average) return fail(average.error());
   const std::string why =
       fmt::format("BE pods use {:.0f}m of {:.0f}m allowed and {:.0f}m requested", average->usage,
                   average->limit, average->request);
-  std::int64_t milli = wanted(*average);
-  if (milli > 0) {
-    const auto current = newest(strategy);
-    milli = current ? std::min(milli, wanted(*current)) : 0;
-  }
+  const std::int64_t milli = cpuevict::toRelease(*average, newest(strategy), strategy);
   if (milli <= 0) return fail(ErrorCode::NotFound, why);
   return EvictionTask{std::string(kBestEffortCpu),
                       why,

@@ -36,9 +36,7 @@ class CpuEvict {
   const Status& status() const { return status_; }
 
  private:
-  struct Use {
-    double usage = 0, request = 0, limit = 0;
-  };
+  using Use = cpuevict::BestEffortUse;
   // Each returns the task of its feature, or an error that says why there is none.
   Result<EvictionTask> bestEffortTask(const api::ResourceThresholdStrategy& strategy) const;
   Result<EvictionTask> allocatableTask(const api::ResourceThresholdStrategy& strategy) const;

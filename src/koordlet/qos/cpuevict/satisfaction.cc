@@ -60,6 +60,16 @@ std::int64_t toRelease(double request, double limit,
   return missing <= 0 ? 0 : static_cast<std::int64_t>(request * missing);
 }
 
+std::int64_t toRelease(const BestEffortUse& average, const std::optional<BestEffortUse>& newest,
+                       const api::ResourceThresholdStrategy& strategy) {
+  const auto wanted = [&](const BestEffortUse& use) {
+    return usageIsHigh(use.usage, use.limit, strategy.cpuEvictBEUsageThresholdPercent)
+               ? toRelease(use.request, use.limit, strategy)
+               : 0;
+  };
+  return newest ? std::min(wanted(average), wanted(*newest)) : 0;
+}
+
 std::vector<EvictionCandidate> victims(std::vector<CpuUser> pods) {
   std::ranges::stable_sort(pods, [](const CpuUser& a, const CpuUser& b) {
     const auto& first = a.pod->spec.priority;

@@ -27,6 +27,16 @@ bool usageIsHigh(double usage, double limit, std::optional<std::int64_t> thresho
 std::int64_t toRelease(double request, double limit,
                        const api::ResourceThresholdStrategy& strategy);
 
+// What BE pods use, request and may use, in milli-cores.
+struct BestEffortUse {
+  double usage = 0, request = 0, limit = 0;
+};
+// Returns how much of the requests to release if both the averages over the window and the newest
+// samples show starved pods: the smaller amount of both, so that a burst which is over evicts no
+// pod. Without newest samples 0.
+std::int64_t toRelease(const BestEffortUse& average, const std::optional<BestEffortUse>& newest,
+                       const api::ResourceThresholdStrategy& strategy);
+
 struct CpuUser {
   std::shared_ptr<const api::Pod> pod;
   std::int64_t requestMilli = 0;  // of batch-cpu

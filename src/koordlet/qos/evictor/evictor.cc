@@ -18,26 +18,6 @@ using namespace std::chrono_literals;
 constexpr Duration kEvictedMemory = 2min;
 constexpr Duration kKilledMemory = 10s;
 
-// By kind and pod: the amounts that the pod releases, the maximum over all tasks per resource.
-std::map<ReleaseKind, std::map<std::string, Amounts>> contributionsOf(
-    const std::vector<EvictionTask>& tasks) {
-  std::map<ReleaseKind, std::map<std::string, Amounts>> result;
-  for (const auto& task : tasks)
-    for (const auto& candidate : task.candidates)
-      for (const auto& [resource, amount] : candidate.releases) {
-        auto& most = result[task.kind][candidate.pod->metadata.uid][resource];
-        most = std::max(most, amount);
-      }
-  return result;
-}
-
-bool covers(const Amounts& released, const Amounts& wanted) {
-  return std::ranges::all_of(wanted, [&](const auto& entry) {
-    const auto found = released.find(entry.first);
-    return entry.second <= (found == released.end() ? 0 : found->second);
-  });
-}
-
 // The words of upstream, which tools match.
 std::string messageOf(const api::Pod& pod, const EvictionTask& task) {
   return fmt::format("trigger by koordlet feature {}, kill pod: {}", task.feature,
@@ -45,6 +25,32 @@ std::string messageOf(const api::Pod& pod, const EvictionTask& task) {
 }
 
 }  // namespace
+
+ReleaseAccount::ReleaseAccount(const std::vector<EvictionTask>& tasks) {
+  for (const auto& task : tasks)
+    for (const auto& candidate : task.candidates)
+      for (const auto& [resource, amount] : candidate.releases) {
+        auto& most = contributions_[task.kind][candidate.pod->metadata.uid][resource];
+        most = std::max(most, amount);
+      }
+}
+
+bool ReleaseAccount::covers(const EvictionTask& task) const {
+  const auto released = released_.find(task.kind);
+  return std::ranges::all_of(task.toRelease, [&](const auto& wanted) {
+    if (released == released_.end()) return wanted.second <= 0;
+    const auto found = released->second.find(wanted.first);
+    return wanted.second <= (found == released->second.end() ? 0 : found->second);
+  });
+}
+
+void ReleaseAccount::release(const api::Pod& pod) {
+  for (const auto& [kind, byPod] : contributions_) {
+    const auto found = byPod.find(pod.metadata.uid);
+    if (found == byPod.end()) continue;
+    for (const auto& [resource, amount] : found->second) released_[kind][resource] += amount;
+  }
+}
 
 bool allowsEviction(const api::Pod& pod, std::string_view feature) {
   const auto* text = api::findIn(pod.metadata.annotations, model::kAnnotationEvictionPolicy);
@@ -152,12 +158,11 @@ Task<EvictionResult> Evictor::evict(std::vector<EvictionTask> tasks) {
   EvictionResult result;
   const SteadyTime now = executor_.steadyNow();
   std::erase_if(remembered_, [&](const auto& entry) { return now >= entry.second; });
-  const auto contributions = contributionsOf(tasks);
-  std::map<ReleaseKind, Amounts> released;
+  ReleaseAccount account(tasks);
   std::set<std::string> handled;  // uids
   for (const auto& task : tasks) {
     for (const auto& candidate : task.candidates) {
-      if (covers(released[task.kind], task.toRelease)) break;
+      if (account.covers(task)) break;
       const api::Pod& pod = *candidate.pod;
       if (!handled.insert(pod.metadata.uid).second) continue;
       if (!remembered_.contains(pod.metadata.uid)) {
@@ -170,11 +175,7 @@ Task<EvictionResult> Evictor::evict(std::vector<EvictionTask> tasks) {
         }
         result.evicted.push_back(name);
       }
-      for (const auto& [kind, byPod] : contributions) {
-        const auto found = byPod.find(pod.metadata.uid);
-        if (found == byPod.end()) continue;
-        for (const auto& [resource, amount] : found->second) released[kind][resource] += amount;
-      }
+      account.release(pod);
     }
   }
   co_return result;

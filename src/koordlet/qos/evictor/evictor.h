@@ -50,6 +50,20 @@ struct EvictionResult {
   void reportInto(WallTime now, std::string& lastEviction, std::string& reason) const;
 };
 
+// What the victims of a round of tasks release. A pod counts for every task of a kind that lists
+// it, with the largest amount of these tasks.
+class ReleaseAccount {
+ public:
+  explicit ReleaseAccount(const std::vector<EvictionTask>& tasks);
+  // True if the task needs no further victims.
+  bool covers(const EvictionTask& task) const;
+  void release(const api::Pod& pod);
+
+ private:
+  std::map<ReleaseKind, std::map<std::string, Amounts>> contributions_;  // by uid
+  std::map<ReleaseKind, Amounts> released_;
+};
+
 class Evictor {
  public:
   // `runtime` may be null: then all evictions go through the API.

@@ -1,0 +1,39 @@
+#pragma once
+
+// The arms of the study: how a cluster is configured. All arms have the same nodes, services and
+// jobs.
+//
+//   services     no jobs at all: what services do alone
+//   kubernetes   jobs request cpu and memory, so they get what services have not requested
+//   upstream     Koordinator as its chart ships it: deploy/manifests
+//   ours         the recommended profile (deploy/recommended), and what its pages tell operators to
+//                add: BECPUEvict with the thresholds of docs/features/suppress-and-evict.md, and
+//                mid resources (by prediction) for long jobs
+//   ours, no X   the same with one mechanism off
+
+#include <string>
+#include <vector>
+
+#include "koordctl/colocation/node_agent.h"
+#include "model/colocation_strategy.h"
+#include "scheduler/config/shipped.h"
+
+namespace koord::koordctl::colocation {
+
+enum class JobKind { None, Requests, Batch };
+
+struct Arm {
+  std::string name;
+  JobKind jobs = JobKind::Batch;
+  bool longJobsAreMid = false;  // jobs of longJobMinutes and more request mid resources
+  scheduler::Shipped scheduler = scheduler::Shipped::Upstream;
+  model::ColocationStrategy colocation;
+  NodeSettings node;
+};
+
+// services, kubernetes, upstream, ours, in this order.
+std::vector<Arm> comparedArms();
+// One for each mechanism of "ours".
+std::vector<Arm> ablationArms();
+
+}  // namespace koord::koordctl::colocation

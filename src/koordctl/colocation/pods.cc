@@ -1,0 +1,79 @@
+#include "koordctl/colocation/pods.h"
+
+#include "model/well_known.h"
+
+namespace koord::koordctl::colocation {
+
+namespace {
+
+// The values of deploy/manifests/priority-classes.yaml.
+constexpr std::int32_t kProdPriority = 9000, kMidPriority = 7000, kBatchPriority = 5000;
+
+Quantity bytesQuantity(double gib) {
+  return Quantity::of(static_cast<std::int64_t>(gib * (1 << 30)), Quantity::Format::BinarySI);
+}
+
+Quantity milliQuantity(double cores) {
+  return Quantity::ofMilli(static_cast<std::int64_t>(cores * 1000));
+}
+
+std::shared_ptr<api::Pod> emptyPod(const std::string& name, const std::string& scheduler) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.name = name;
+  pod->metadata.uid = name;
+  pod->metadata.namespace_ = "study";
+  pod->metadata.resourceVersion = "1";
+  pod->spec.schedulerName = scheduler;
+  pod->status.phase = "Pending";
+  pod->spec.containers.emplace_back().name = "main";
+  return pod;
+}
+
+}  // namespace
+
+std::shared_ptr<const api::Node> nodeObject(const Parameters& parameters, const std::string& name) {
+  auto node = std::make_shared<api::Node>();
+  node->metadata.name = name;
+  node->metadata.uid = name;
+  api::ResourceList amounts;
+  amounts["cpu"] = milliQuantity(parameters.cores);
+  amounts["memory"] = bytesQuantity(parameters.memoryGib);
+  amounts["pods"] = Quantity::of(1000);
+  node->status.capacity = node->status.allocatable = amounts;
+  return node;
+}
+
+std::shared_ptr<const api::Pod> servicePod(const Parameters& parameters, const ServicePod& service,
+                                           const std::string& name, const std::string& scheduler) {
+  auto pod = emptyPod(name, scheduler);
+  pod->metadata.labels[std::string(model::kLabelQos)] = "LS";
+  pod->spec.priority = kProdPriority;
+  auto& resources = pod->spec.containers.front().resources;
+  resources.requests["cpu"] = milliQuantity(service.cores);
+  resources.requests["memory"] = bytesQuantity(service.memoryGib);
+  resources.limits["cpu"] = milliQuantity(service.cores * parameters.limitFactor);
+  resources.limits["memory"] = bytesQuantity(service.memoryGib);
+  return pod;
+}
+
+std::shared_ptr<const api::Pod> jobPod(const Parameters& parameters, const Arm& arm, const Job& job,
+                                       const std::string& name, const std::string& scheduler) {
+  auto pod = emptyPod(name, scheduler);
+  auto& resources = pod->spec.containers.front().resources;
+  if (arm.jobs == JobKind::Requests) {
+    resources.requests["cpu"] = milliQuantity(job.cores);
+    resources.requests["memory"] = bytesQuantity(job.memoryGib);
+  } else {
+    const bool mid = arm.longJobsAreMid && job.minutes >= parameters.longJobMinutes;
+    pod->metadata.labels[std::string(model::kLabelQos)] = "BE";
+    pod->spec.priority = mid ? kMidPriority : kBatchPriority;
+    resources.requests[std::string(mid ? model::kMidCpu : model::kBatchCpu)] =
+        Quantity::of(static_cast<std::int64_t>(job.cores * 1000));
+    resources.requests[std::string(mid ? model::kMidMemory : model::kBatchMemory)] =
+        bytesQuantity(job.memoryGib);
+  }
+  resources.limits = resources.requests;
+  return pod;
+}
+
+}  // namespace koord::koordctl::colocation

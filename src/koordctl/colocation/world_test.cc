@@ -1,0 +1,106 @@
+#include "koordctl/colocation/world.h"
+
+#include <gtest/gtest.h>
+
+namespace koord::koordctl::colocation {
+namespace {
+
+// A small cluster for two hours.
+Parameters smallWorld() {
+  Parameters parameters;
+  parameters.nodes = 4;
+  parameters.cores = 32;
+  parameters.memoryGib = 128;
+  parameters.backlog = 6;
+  return parameters;
+}
+constexpr double kTwoHours = 2.0 / 24;
+
+Arm colocationArm(const char* name) {
+  for (const auto& arms : {comparedArms(), ablationArms()})
+    for (const Arm& arm : arms)
+      if (arm.name == name) return arm;
+  ADD_FAILURE() << "no arm " << name;
+  return {};
+}
+
+Outcome colocationRun(const Parameters& parameters, const char* arm, std::uint64_t seed = 1) {
+  auto outcome = runWorld(parameters, colocationArm(arm), kTwoHours, seed);
+  EXPECT_TRUE(outcome) << outcome.error().message;
+  return *std::move(outcome);
+}
+
+TEST(ColocationWorldTest, a_seed_decides_the_whole_run) {
+  const Outcome first = colocationRun(smallWorld(), "ours");
+  const Outcome again = colocationRun(smallWorld(), "ours");
+  EXPECT_EQ(first.cpuMean, again.cpuMean);
+  EXPECT_EQ(first.usefulCoreHours, again.usefulCoreHours);
+  EXPECT_EQ(first.finished, again.finished);
+  EXPECT_EQ(first.slowdownP99, again.slowdownP99);
+  EXPECT_NE(first.cpuMean, colocationRun(smallWorld(), "ours", 2).cpuMean);
+}
+
+TEST(ColocationWorldTest, without_jobs_only_services_use_cpus) {
+  const Outcome outcome = colocationRun(smallWorld(), "services");
+  EXPECT_EQ(outcome.usefulCoreHours, 0);
+  EXPECT_EQ(outcome.finished + outcome.evictions, 0);
+  EXPECT_EQ(outcome.unplaced, 0);
+  for (const Moment& moment : outcome.moments) {
+    EXPECT_EQ(moment.offered, 0);
+    EXPECT_NEAR(moment.cpuUsed, moment.servicesUsed + 1.0 / 32, 0.01) << "and the system's core";
+  }
+}
+
+TEST(ColocationWorldTest, overcommit_does_more_work_than_requests_allow) {
+  const Outcome requests = colocationRun(smallWorld(), "kubernetes");
+  const Outcome overcommit = colocationRun(smallWorld(), "upstream");
+  EXPECT_GT(requests.usefulCoreHours, 0);
+  EXPECT_GT(overcommit.usefulCoreHours, 1.5 * requests.usefulCoreHours);
+  EXPECT_LT(overcommit.cpuMean, 0.65) << "the threshold of CPU suppress";
+}
+
+TEST(ColocationWorldTest, without_cpu_suppress_jobs_fill_what_a_burst_needs) {
+  Parameters parameters = smallWorld();
+  parameters.burstsPerDay = 100;
+  parameters.burstHeight = 3;
+  const Outcome with = colocationRun(parameters, "ours");
+  const Outcome without = colocationRun(parameters, "ours, no CPU suppress");
+  EXPECT_LT(with.cpuP99, without.cpuP99);
+}
+
+TEST(ColocationWorldTest, starved_jobs_are_killed_and_their_work_is_wasted) {
+  Parameters parameters = smallWorld();
+  parameters.burstsPerDay = 200;
+  parameters.burstMinutes = 20;
+  parameters.burstHeight = 4;
+  const Outcome outcome = colocationRun(parameters, "ours");
+  EXPECT_GT(outcome.evictions, 0);
+  EXPECT_GT(outcome.wastedCoreHours, 0);
+  EXPECT_EQ(colocationRun(parameters, "upstream").evictions, 0) << "no thresholds are shipped";
+}
+
+TEST(ColocationWorldTest, a_full_memory_kills_jobs) {
+  Parameters parameters = smallWorld();
+  parameters.memorySwing = 0.6;
+  parameters.jobMemoryPerCore = 6;
+  parameters.jobMemoryUse = 1;
+  auto arm = colocationArm("upstream");
+  const auto with = runWorld(parameters, arm, 0.75, 1);
+  arm.node.evictMemory = false;
+  const auto without = runWorld(parameters, arm, 0.75, 1);
+  EXPECT_GT(with->evictions, 0);
+  EXPECT_EQ(without->evictions, 0);
+}
+
+TEST(ColocationWorldTest, cpu_burst_spares_services_that_reach_their_limits) {
+  Parameters parameters = smallWorld();
+  parameters.meanUse = 0.3;
+  parameters.dailySwing = 0;
+  parameters.burstsPerDay = 20;
+  parameters.burstHeight = 3;
+  EXPECT_LT(colocationRun(parameters, "ours").slowdownMean,
+            colocationRun(parameters, "ours, no CPU burst").slowdownMean);
+}
+
+}  // namespace
+}  // namespace koord::koordctl::colocation

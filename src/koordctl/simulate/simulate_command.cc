@@ -122,13 +122,18 @@ std::string problemOf(const SimulateOptions& options) {
                     !options.lose.empty();
   if (!options.snapshot.empty() && !(options.kubeconfig + options.scheduler).empty())
     return "--snapshot: without --kubeconfig and --scheduler";
+  if (!options.study.folder.empty())
+    return asks || !options.replay.trace.empty() || !options.snapshot.empty()
+               ? "--colocation: without --trace, --snapshot and what asks about a cluster"
+               : "";
   if (!options.replay.trace.empty() && !options.snapshot.empty())
     return "one of --snapshot and --trace";
   if (!options.replay.trace.empty())
     return asks ? "--trace: without --filename, --add-nodes, --drain and --lose" : "";
   if (options.replay.configs.size() > 1) return "one --config, except with --trace";
   if (!asks && options.replay.configs.empty())
-    return "one of --filename, --add-nodes, --drain, --lose, --config and --trace";
+    return "one of --filename, --add-nodes, --drain, --lose, --config, --trace and "
+           "--colocation";
   return {};
 }
 
@@ -150,6 +155,11 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
       "With --trace it replays a trace of tasks instead and prints a report as JSON, without a\n"
       "cluster.\n\n"
       "  koordctl simulate --trace FOLDER --config mine.yaml --config other.yaml\n\n"
+      "With --colocation it runs services and batch jobs on simulated nodes, with Kubernetes "
+      "alone\n"
+      "and with co-location, prints how much CPU is used and how services suffer, and writes a\n"
+      "report into the folder.\n\n"
+      "  koordctl simulate --colocation FOLDER --colocation-days 1 --colocation-seeds 5\n\n"
       "Exit status: 0 all pods get nodes, 1 some do not, 2 there is no answer.";
   auto& set = command.flags;
   set.list("filename", options.files, "Manifests, as kubectl takes them; - = standard input")
@@ -167,6 +177,7 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
   set.text("snapshot", options.snapshot,
            "File of 'koordctl snapshot' whose objects take the place of the cluster");
   addTraceFlags(set, options.replay);
+  addColocationFlags(set, options.study);
   set.boolean("explain", options.explain, "Show each pod on its own line");
   set.text("output", options.output, "Format: json or yaml; default: text")
       .oneOf({"json", "yaml"})
@@ -183,6 +194,7 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
     if (!names.empty()) return commands.refuse("no arguments", "simulate");
     if (const std::string problem = problemOf(options); !problem.empty())
       return commands.refuse(problem, "simulate");
+    if (!options.study.folder.empty()) return printColocation(options.study);
     if (!options.replay.trace.empty()) return printTrace(options.replay);
     return runSimulate(options);
   };

@@ -4,7 +4,8 @@
 // manifests would go, which pods would be preempted, what stays pending and what it takes; also
 // after nodes are added, drained or lost, or with another configuration. Nothing is written. With
 // --snapshot the objects of a file take the place of the cluster (snapshot_simulation.h). With
-// --trace it replays a trace instead (trace/trace_command.h).
+// --trace it replays a trace instead (trace/trace_command.h), with --colocation it runs the
+// co-location study (colocation/colocation_command.h).
 //
 // Exit status: 0 all pods get nodes, 1 some do not, 2 there is no answer.
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/flags/command.h"
+#include "koordctl/colocation/colocation_command.h"
 #include "koordctl/trace/trace_command.h"
 
 namespace koord::koordctl {
@@ -32,6 +34,7 @@ struct SimulateOptions {
   // With a trace only this is used. Without one, its configs have at most one element: the
   // KubeSchedulerConfiguration of the question.
   TraceFlags replay;
+  ColocationFlags study;
 };
 
 // `options` must outlive the commands.

@@ -1,0 +1,132 @@
+#include "koordctl/colocation/study_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace koord::koordctl::colocation {
+
+namespace {
+
+json::object toObject(const Estimate& estimate) {
+  return {{"mean", estimate.mean}, {"halfWidth", estimate.halfWidth}};
+}
+
+const ArmResult* upstreamOf(const std::vector<ArmResult>& arms) {
+  const auto it = std::ranges::find(arms, "upstream", &ArmResult::name);
+  return it == arms.end() ? nullptr : &*it;
+}
+
+json::object armObject(const StudyOptions& options, const ArmResult& arm,
+                       const ArmResult* upstream) {
+  json::object all;
+  for (const Figure& figure : figures()) {
+    const auto values = valuesOf(options, arm, figure);
+    json::object one = toObject(estimate(values));
+    if (upstream)
+      one["differenceToUpstream"] =
+          toObject(estimateOfDifference(values, valuesOf(options, *upstream, figure)));
+    one["bySeed"] = json::array(values.begin(), values.end());
+    all[figure.name] = std::move(one);
+  }
+  json::array points;
+  if (!arm.bySeed.empty())
+    for (const Moment& moment : arm.bySeed.front().moments)
+      points.push_back(json::object{{"seconds", moment.seconds},
+                                    {"cpuUsed", moment.cpuUsed},
+                                    {"servicesUsed", moment.servicesUsed},
+                                    {"offered", moment.offered},
+                                    {"slowdownP99", moment.slowdown}});
+  return {{"name", arm.name}, {"figures", std::move(all)}, {"points", std::move(points)}};
+}
+
+json::array armArray(const StudyOptions& options, const std::vector<ArmResult>& arms) {
+  json::array all;
+  for (const ArmResult& arm : arms) all.push_back(armObject(options, arm, upstreamOf(arms)));
+  return all;
+}
+
+std::string cell(const StudyOptions& options, const ArmResult& arm, const Figure& figure) {
+  const Estimate value = estimate(valuesOf(options, arm, figure));
+  if (value.halfWidth == 0) return fmt::format("{:.{}f}", value.mean, figure.digits);
+  return fmt::format("{:.{}f} +- {:.{}f}", value.mean, figure.digits, value.halfWidth,
+                     figure.digits);
+}
+
+// Rows are figures, columns are arms.
+std::string tableText(const StudyOptions& options, std::span<const ArmResult> arms) {
+  std::string text = fmt::format("{:<26}", "");
+  for (const ArmResult& arm : arms) text += fmt::format("{:>26}", arm.name);
+  text += "\n";
+  for (const Figure& figure : figures()) {
+    text += fmt::format("{:<26}", figure.title);
+    for (const ArmResult& arm : arms) text += fmt::format("{:>26}", cell(options, arm, figure));
+    text += "\n";
+  }
+  return text;
+}
+
+constexpr std::size_t kColumns = 4;
+constexpr std::string_view kSweptFigures[] = {"cpuMeanPercent", "batchPercentOfCapacity",
+                                              "slowdownP99"};
+
+std::string sweepText(const StudyResult& study) {
+  if (study.sweep.empty()) return "";
+  std::string text = "\nOne assumption changed: kubernetes / upstream / ours, means over seeds\n";
+  text += fmt::format("{:<26}{:>26}{:>26}{:>26}\n", "", "CPU used, mean %",
+                      "batch work, % of all CPUs", "slowdown, p99");
+  for (const SweepResult& row : study.sweep) {
+    text += fmt::format("{:<26}", fmt::format("{} {}", row.parameter, row.value));
+    for (const Figure& figure : figures()) {
+      if (std::ranges::find(kSweptFigures, figure.name) == std::end(kSweptFigures)) continue;
+      std::string values;
+      for (const ArmResult& arm : row.arms) {
+        if (arm.name == "services") continue;
+        values += fmt::format("{}{:.{}f}", values.empty() ? "" : " / ",
+                              estimate(valuesOf(study.options, arm, figure)).mean, figure.digits);
+      }
+      text += fmt::format("{:>26}", values);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string studyJson(const StudyResult& study) {
+  const StudyOptions& options = study.options;
+  json::array parameters;
+  for (const Parameter& parameter : parameterTable())
+    parameters.push_back(json::object{{"name", parameter.name},
+                                      {"value", options.parameters.*parameter.value},
+                                      {"meaning", parameter.meaning},
+                                      {"source", parameter.source}});
+  json::array sweep;
+  for (const SweepResult& row : study.sweep)
+    sweep.push_back(json::object{
+        {"parameter", row.parameter}, {"value", row.value}, {"arms", armArray(options, row.arms)}});
+  return toJson(json::object{{"days", options.days},
+                             {"seeds", options.seeds},
+                             {"firstSeed", options.firstSeed},
+                             {"parameters", std::move(parameters)},
+                             {"arms", armArray(options, study.arms)},
+                             {"sweep", std::move(sweep)}});
+}
+
+std::string studyText(const StudyResult& study) {
+  const StudyOptions& options = study.options;
+  std::string text = fmt::format(
+      "{} nodes of {} CPUs, {} days, seeds {} to {}; +- is the half width of the 95 % confidence "
+      "interval\n",
+      options.parameters.nodes, options.parameters.cores, options.days, options.firstSeed,
+      options.firstSeed + static_cast<std::uint64_t>(options.seeds) - 1);
+  const std::span<const ArmResult> arms(study.arms);
+  for (std::size_t n = 0; n < arms.size(); n += kColumns)
+    text += "\n" + tableText(options, arms.subspan(n, std::min(kColumns, arms.size() - n)));
+  return text + sweepText(study);
+}
+
+}  // namespace koord::koordctl::colocation

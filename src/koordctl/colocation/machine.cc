@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "koordlet/system/conversions.h"
+#include "model/pod_requests.h"
+#include "model/well_known.h"
 
 namespace koord::koordctl::colocation {
 
@@ -41,7 +43,8 @@ Machine::Machine(const Parameters& parameters, std::string name, bool equalWeigh
       node_(windowSteps_) {}
 
 void Machine::addJob(std::shared_ptr<const api::Pod> pod, const Job& job) {
-  jobs_.push_back({std::move(pod), job, job.coreSeconds, 0, Measured(windowSteps_)});
+  const std::int64_t milli = model::runningRequest(pod->spec, model::kBatchCpu).value();
+  jobs_.push_back({std::move(pod), job, job.coreSeconds, milli, 0, Measured(windowSteps_)});
 }
 
 RunningJob Machine::takeJob(const std::string& pod) {

@@ -59,7 +59,8 @@ struct RunningService {
 struct RunningJob {
   std::shared_ptr<const api::Pod> pod;
   Job job;
-  double left = 0;  // core seconds of work
+  double left = 0;              // core seconds of work
+  std::int64_t batchMilli = 0;  // requested batch CPU
   double used = 0;
   Measured measured;
 };

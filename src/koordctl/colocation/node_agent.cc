@@ -9,7 +9,6 @@
 #include "koordlet/qos/cpusuppress/quota_policy.h"
 #include "koordlet/qos/memoryevict/victims.h"
 #include "koordlet/system/conversions.h"
-#include "model/pod_requests.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -146,8 +145,7 @@ void NodeAgent::measureBatch(const Machine& machine) {
   double used = 0, requested = 0;
   for (const RunningJob& job : machine.jobs()) {
     used += job.used * 1000;
-    requested +=
-        static_cast<double>(model::runningRequest(job.pod->spec, model::kBatchCpu).value());
+    requested += static_cast<double>(job.batchMilli);
   }
   usage_.add(used);
   request_.add(requested);
@@ -163,9 +161,7 @@ std::optional<EvictionTask> NodeAgent::cpuTask(const Machine& machine) const {
   const std::int64_t milli = toRelease(average, newest, settings_.threshold);
   if (milli <= 0) return std::nullopt;
   std::vector<CpuUser> users;
-  for (const RunningJob& job : machine.jobs())
-    users.push_back(
-        {job.pod, model::runningRequest(job.pod->spec, model::kBatchCpu).value(), job.used});
+  for (const RunningJob& job : machine.jobs()) users.push_back({job.pod, job.batchMilli, job.used});
   return EvictionTask{.feature = "BECPUEvict",
                       .kind = koordlet::ReleaseKind::Requested,
                       .candidates = victims(std::move(users)),

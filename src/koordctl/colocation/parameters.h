@@ -24,10 +24,12 @@ struct Parameters {
   double meanUse = 0.25;
   double useSpread = 0.4;
   double dailySwing = 0.5;
+  double peakUse = 0.7;
   double weekendDip = 0.2;
   double burstsPerDay = 4;
   double burstMinutes = 5;
   double burstHeight = 2;
+  double shedAt = 1;
   double noise = 0.15;
   double noiseMinutes = 2;
   double replicas = 10;

@@ -31,6 +31,8 @@ constexpr Figure kFigures[] = {
      }},
     {"evictionsPerDay", "jobs killed a day",
      [](const StudyOptions& s, const Outcome& o) { return perDay(s, o.evictions); }, 1},
+    {"preemptionsPerDay", "jobs preempted a day",
+     [](const StudyOptions& s, const Outcome& o) { return perDay(s, o.preemptions); }, 1},
     {"wastedPercent", "batch work wasted, %",
      [](const StudyOptions&, const Outcome& o) {
        const double all = o.usefulCoreHours + o.wastedCoreHours;

@@ -17,7 +17,7 @@ struct StudyOptions {
   double days = 1;
   int seeds = 5;
   std::uint64_t firstSeed = 1;
-  bool ablation = true;  // also "ours" with each mechanism off
+  bool ablation = true;  // also "recommended" with each mechanism off
   bool sweep = false;    // also the sensitivity table
 };
 

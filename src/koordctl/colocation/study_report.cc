@@ -58,11 +58,11 @@ std::string cell(const StudyOptions& options, const ArmResult& arm, const Figure
 // Rows are figures, columns are arms.
 std::string tableText(const StudyOptions& options, std::span<const ArmResult> arms) {
   std::string text = fmt::format("{:<26}", "");
-  for (const ArmResult& arm : arms) text += fmt::format("{:>26}", arm.name);
+  for (const ArmResult& arm : arms) text += fmt::format("{:>28}", arm.name);
   text += "\n";
   for (const Figure& figure : figures()) {
     text += fmt::format("{:<26}", figure.title);
-    for (const ArmResult& arm : arms) text += fmt::format("{:>26}", cell(options, arm, figure));
+    for (const ArmResult& arm : arms) text += fmt::format("{:>28}", cell(options, arm, figure));
     text += "\n";
   }
   return text;
@@ -74,7 +74,8 @@ constexpr std::string_view kSweptFigures[] = {"cpuMeanPercent", "batchPercentOfC
 
 std::string sweepText(const StudyResult& study) {
   if (study.sweep.empty()) return "";
-  std::string text = "\nOne assumption changed: kubernetes / upstream / ours, means over seeds\n";
+  std::string text =
+      "\nOne assumption changed: kubernetes / upstream / recommended, means over seeds\n";
   text += fmt::format("{:<26}{:>26}{:>26}{:>26}\n", "", "CPU used, mean %",
                       "batch work, % of all CPUs", "slowdown, p99");
   for (const SweepResult& row : study.sweep) {

@@ -60,7 +60,8 @@ void Workload::addServices() {
   double requested = 0;
   while (requested < wanted) {
     Service service;
-    service.mean = parameters_.meanUse * lognormal(normal(loads_), parameters_.useSpread);
+    service.mean = std::min(parameters_.meanUse * lognormal(normal(loads_), parameters_.useSpread),
+                            parameters_.peakUse / (1 + parameters_.dailySwing));
     service.peakHour = kPeakHour + kPeakSpread * normal(loads_);
     const double cores =
         std::min(kPodCores[loads_.below(std::size(kPodCores))], parameters_.cores / 4);
@@ -95,7 +96,8 @@ void Workload::moveTo(double seconds) {
   for (std::size_t n = 0; n < pods_.size(); ++n) {
     const Service& service = services_[pods_[n].service];
     if (step > 0) noise_[n] = kept * noise_[n] + added * normal(loads_);
-    demand_[n] = pods_[n].cores * service.factor * lognormal(noise_[n], parameters_.noise);
+    demand_[n] = pods_[n].cores * std::min(service.factor * lognormal(noise_[n], parameters_.noise),
+                                           parameters_.shedAt);
     memory_[n] = pods_[n].memoryGib * parameters_.serviceMemoryUse *
                  (1 + parameters_.memorySwing * dailyWave(seconds, service.peakHour));
   }

@@ -6,7 +6,8 @@
 //
 //   usage = request x mean x daily curve x weekend x burst x noise of the replica
 //
-// The mean differs by service (lognormal). Its busiest hour is about 14 o'clock. Bursts come at
+// The mean differs by service (lognormal, limited by `peakUse`). Its busiest hour is about 14
+// o'clock. Usage above `shedAt` is shed. Bursts come at
 // random, last an exponential time and have an exponential height; all replicas have them at once,
 // because they serve the same users. The noise is a lognormal with mean 1 and an exponential
 // autocorrelation. Memory follows the day a little.

@@ -58,6 +58,7 @@ class World {
     placeServices();
     if (arm_.longJobsAreMid) learnYesterday();
     cluster_.onPlaced = [this](const std::string& name) { started(name); };
+    cluster_.onPreempted = [this](const std::string& name) { preempted(name); };
     const double step = parameters_.stepSeconds;
     // The load begins as the windows of koordlet fill: nodes report from the first minute on.
     for (double now = 0; now < seconds_; now += step) {
@@ -143,8 +144,10 @@ class World {
       running_.erase(job.pod->metadata.name);
       cluster_.remove(job.pod->metadata.name);
     }
-    for (const std::string& name : host.agent.evict(machine, cluster_.clock().steadyNow()))
-      kill(machine, name);
+    for (const std::string& name : host.agent.evict(machine, cluster_.clock().steadyNow())) {
+      ++outcome_.evictions;
+      stop(machine, name);
+    }
     const double used = machine.node().cpu.newest(1).front() / parameters_.cores;
     utilisation_.add(used, 1);
     memory_.add(machine.memoryUsed() / parameters_.memoryGib, 1);
@@ -157,13 +160,24 @@ class World {
     if (minute <= 1 || (steps + static_cast<std::int64_t>(n)) % minute == 0) report(host);
   }
 
-  void kill(Machine& machine, const std::string& name) {
-    const RunningJob killed = machine.takeJob(name);
-    outcome_.wastedCoreHours += (killed.job.coreSeconds - killed.left) / 3600;
-    ++outcome_.evictions;
+  void stop(Machine& machine, const std::string& name) {
+    const RunningJob stopped = machine.takeJob(name);
+    outcome_.wastedCoreHours += (stopped.job.coreSeconds - stopped.left) / 3600;
     running_.erase(name);
     cluster_.remove(name);
-    again_.push_back(killed.job);
+    again_.push_back(stopped.job);
+  }
+
+  // The scheduler has removed the pod already.
+  void preempted(const std::string& name) {
+    for (auto& host : hosts_) {
+      const auto& jobs = host->machine.jobs();
+      const auto isIt = [&](const RunningJob& job) { return job.pod->metadata.name == name; };
+      if (std::ranges::find_if(jobs, isIt) == jobs.end()) continue;
+      ++outcome_.preemptions;
+      stop(host->machine, name);
+      return;
+    }
   }
 
   void report(Host& host) {

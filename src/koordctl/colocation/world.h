@@ -37,7 +37,8 @@ struct Outcome {
   double usefulCoreHours = 0;  // of finished jobs and of those that still run
   double wastedCoreHours = 0;  // of killed jobs
   double finished = 0;         // jobs
-  double evictions = 0;        // jobs killed
+  double evictions = 0;        // jobs that koordlet killed
+  double preemptions = 0;      // jobs that the scheduler evicted for others
   double slowdownMean = 0, slowdownP99 = 0, slowdownP999 = 0;
   double unplaced = 0;  // service pods without a node
   std::vector<Moment> moments;

@@ -31,13 +31,13 @@ Outcome colocationRun(const Parameters& parameters, const char* arm, std::uint64
 }
 
 TEST(ColocationWorldTest, a_seed_decides_the_whole_run) {
-  const Outcome first = colocationRun(smallWorld(), "ours");
-  const Outcome again = colocationRun(smallWorld(), "ours");
+  const Outcome first = colocationRun(smallWorld(), "recommended");
+  const Outcome again = colocationRun(smallWorld(), "recommended");
   EXPECT_EQ(first.cpuMean, again.cpuMean);
   EXPECT_EQ(first.usefulCoreHours, again.usefulCoreHours);
   EXPECT_EQ(first.finished, again.finished);
   EXPECT_EQ(first.slowdownP99, again.slowdownP99);
-  EXPECT_NE(first.cpuMean, colocationRun(smallWorld(), "ours", 2).cpuMean);
+  EXPECT_NE(first.cpuMean, colocationRun(smallWorld(), "recommended", 2).cpuMean);
 }
 
 TEST(ColocationWorldTest, without_jobs_only_services_use_cpus) {
@@ -63,8 +63,8 @@ TEST(ColocationWorldTest, without_cpu_suppress_jobs_fill_what_a_burst_needs) {
   Parameters parameters = smallWorld();
   parameters.burstsPerDay = 100;
   parameters.burstHeight = 3;
-  const Outcome with = colocationRun(parameters, "ours");
-  const Outcome without = colocationRun(parameters, "ours, no CPU suppress");
+  const Outcome with = colocationRun(parameters, "recommended");
+  const Outcome without = colocationRun(parameters, "recommended, no CPU suppress");
   EXPECT_LT(with.cpuP99, without.cpuP99);
 }
 
@@ -73,7 +73,7 @@ TEST(ColocationWorldTest, starved_jobs_are_killed_and_their_work_is_wasted) {
   parameters.burstsPerDay = 200;
   parameters.burstMinutes = 20;
   parameters.burstHeight = 4;
-  const Outcome outcome = colocationRun(parameters, "ours");
+  const Outcome outcome = colocationRun(parameters, "recommended");
   EXPECT_GT(outcome.evictions, 0);
   EXPECT_GT(outcome.wastedCoreHours, 0);
   EXPECT_EQ(colocationRun(parameters, "upstream").evictions, 0) << "no thresholds are shipped";
@@ -98,8 +98,8 @@ TEST(ColocationWorldTest, cpu_burst_spares_services_that_reach_their_limits) {
   parameters.dailySwing = 0;
   parameters.burstsPerDay = 20;
   parameters.burstHeight = 3;
-  EXPECT_LT(colocationRun(parameters, "ours").slowdownMean,
-            colocationRun(parameters, "ours, no CPU burst").slowdownMean);
+  EXPECT_LT(colocationRun(parameters, "recommended").slowdownMean,
+            colocationRun(parameters, "recommended, no CPU burst").slowdownMean);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ Result<std::unique_ptr<ScheduledCluster>> ScheduledCluster::create(
   cluster->profile_ = configuration.profiles.front().schedulerName;
   options.configuration = std::move(configuration);
   options.seed = seed;
+  options.selfCheck = false;
   options.controllerPlugins = {};
   auto made = scheduler::Scheduler::create(std::move(options), cluster->registry_, cluster->loop_,
                                            cluster->api_.get());

@@ -99,7 +99,7 @@ void Scheduler::start() {
   running_ = true;
   startControllers();
   queue_->start();
-  selfCheck_.start();
+  if (options_.selfCheck) selfCheck_.start();
   monitor_.start();
   wake();
 }

@@ -33,6 +33,7 @@ struct SchedulerOptions {
   SchedulerConfiguration configuration;
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::uint64_t seed = 1;
+  bool selfCheck = true;               // off: for simulations, where its cost counts
   net::HttpTransport* http = nullptr;  // for extenders, if there are any; must outlive
   std::vector<std::string> controllerPlugins{
       "*"};  // whose controllers run (framework/controller.h)

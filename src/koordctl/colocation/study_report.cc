@@ -14,20 +14,25 @@ json::object toObject(const Estimate& estimate) {
   return {{"mean", estimate.mean}, {"halfWidth", estimate.halfWidth}};
 }
 
-const ArmResult* upstreamOf(const std::vector<ArmResult>& arms) {
-  const auto it = std::ranges::find(arms, "upstream", &ArmResult::name);
+constexpr std::string_view kBases[] = {"services", "kubernetes", "upstream"};
+
+const ArmResult* armOf(const std::vector<ArmResult>& arms, std::string_view name) {
+  const auto it = std::ranges::find(arms, name, &ArmResult::name);
   return it == arms.end() ? nullptr : &*it;
 }
 
 json::object armObject(const StudyOptions& options, const ArmResult& arm,
-                       const ArmResult* upstream) {
+                       const std::vector<ArmResult>& arms) {
   json::object all;
   for (const Figure& figure : figures()) {
     const auto values = valuesOf(options, arm, figure);
     json::object one = toObject(estimate(values));
-    if (upstream)
-      one["differenceToUpstream"] =
-          toObject(estimateOfDifference(values, valuesOf(options, *upstream, figure)));
+    json::object differences;
+    for (const std::string_view name : kBases)
+      if (const ArmResult* base = armOf(arms, name))
+        differences[name] =
+            toObject(estimateOfDifference(values, valuesOf(options, *base, figure)));
+    one["differenceTo"] = std::move(differences);
     one["bySeed"] = json::array(values.begin(), values.end());
     all[figure.name] = std::move(one);
   }
@@ -44,25 +49,31 @@ json::object armObject(const StudyOptions& options, const ArmResult& arm,
 
 json::array armArray(const StudyOptions& options, const std::vector<ArmResult>& arms) {
   json::array all;
-  for (const ArmResult& arm : arms) all.push_back(armObject(options, arm, upstreamOf(arms)));
+  for (const ArmResult& arm : arms) all.push_back(armObject(options, arm, arms));
   return all;
 }
 
-std::string cell(const StudyOptions& options, const ArmResult& arm, const Figure& figure) {
-  const Estimate value = estimate(valuesOf(options, arm, figure));
+// base: nullptr, or the arm to which the difference is shown.
+std::string cell(const StudyOptions& options, const ArmResult& arm, const Figure& figure,
+                 const ArmResult* base) {
+  const auto values = valuesOf(options, arm, figure);
+  const Estimate value =
+      base ? estimateOfDifference(values, valuesOf(options, *base, figure)) : estimate(values);
   if (value.halfWidth == 0) return fmt::format("{:.{}f}", value.mean, figure.digits);
   return fmt::format("{:.{}f} +- {:.{}f}", value.mean, figure.digits, value.halfWidth,
                      figure.digits);
 }
 
 // Rows are figures, columns are arms.
-std::string tableText(const StudyOptions& options, std::span<const ArmResult> arms) {
+std::string tableText(const StudyOptions& options, std::span<const ArmResult> arms,
+                      const ArmResult* base = nullptr) {
   std::string text = fmt::format("{:<26}", "");
   for (const ArmResult& arm : arms) text += fmt::format("{:>28}", arm.name);
   text += "\n";
   for (const Figure& figure : figures()) {
     text += fmt::format("{:<26}", figure.title);
-    for (const ArmResult& arm : arms) text += fmt::format("{:>28}", cell(options, arm, figure));
+    for (const ArmResult& arm : arms)
+      text += fmt::format("{:>28}", cell(options, arm, figure, base));
     text += "\n";
   }
   return text;
@@ -127,6 +138,9 @@ std::string studyText(const StudyResult& study) {
   const std::span<const ArmResult> arms(study.arms);
   for (std::size_t n = 0; n < arms.size(); n += kColumns)
     text += "\n" + tableText(options, arms.subspan(n, std::min(kColumns, arms.size() - n)));
+  const std::span<const ArmResult> compared = arms.first(std::min(kColumns, arms.size()));
+  if (const ArmResult* base = armOf(study.arms, "kubernetes"))
+    text += "\nDifferences to kubernetes, seed by seed\n" + tableText(options, compared, base);
   return text + sweepText(study);
 }
 

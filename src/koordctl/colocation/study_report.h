@@ -9,8 +9,8 @@
 namespace koord::koordctl::colocation {
 
 // {"days", "seeds", "firstSeed", "parameters": [{"name", "value", "meaning", "source"}],
-// "arms": [{"name", "figures": {NAME: {"mean", "halfWidth", "differenceToUpstream":
-// {"mean", "halfWidth"}, "bySeed": []}}, "points": [{"seconds", "cpuUsed", "servicesUsed",
+// "arms": [{"name", "figures": {NAME: {"mean", "halfWidth", "differenceTo": {ARM: {"mean",
+// "halfWidth"}}, "bySeed": []}}, "points": [{"seconds", "cpuUsed", "servicesUsed",
 // "offered", "slowdownP99"}]}], "sweep": [{"parameter", "value", "arms": [...]}]}
 // Half widths are those of 95 % confidence intervals. Points are of the first seed; shares are 0
 // to 1.

@@ -58,8 +58,8 @@ TEST(ColocationStudyTest, the_report_has_means_intervals_and_paired_differences)
   const auto* cpu = at(arms[1], "figures", "cpuMeanPercent");
   EXPECT_DOUBLE_EQ(find(*cpu, "mean")->to_number<double>(), 70);
   EXPECT_NEAR(find(*cpu, "halfWidth")->to_number<double>(), 127.06, 0.01);
-  EXPECT_NEAR(at(*cpu, "differenceToUpstream", "mean")->to_number<double>(), 10, 1e-9);
-  EXPECT_NEAR(at(*cpu, "differenceToUpstream", "halfWidth")->to_number<double>(), 0, 1e-9);
+  EXPECT_NEAR(at(*cpu, "differenceTo", "upstream", "mean")->to_number<double>(), 10, 1e-9);
+  EXPECT_NEAR(at(*cpu, "differenceTo", "upstream", "halfWidth")->to_number<double>(), 0, 1e-9);
   EXPECT_EQ(find(arms[0], "points")->get_array().size(), 2U);
   EXPECT_EQ(find(*json, "parameters")->get_array().size(), parameterTable().size());
   EXPECT_EQ(find(*json, "sweep")->get_array().size(), 1U);

@@ -123,7 +123,8 @@ struct Bed {
 struct Asking {
   std::string body;
   oracle::CompletePods complete;
-  std::int64_t placed = 0;  // that must be
+  // Of pods, that must be; nullopt: the answer must be complete.
+  std::optional<std::int64_t> placed = 0;
 };
 
 std::string questionOf(json::object spec) {
@@ -182,6 +183,24 @@ Asking growth(Bed&) {
           10'000};
 }
 
+// How many more pods of 2 CPUs fit: about 6 on each node.
+Asking fill(Bed&) {
+  json::value job = workload("more", 1, false);
+  json::value& container = job.at_pointer("/spec/template/spec/containers/0/resources/requests");
+  container = json::object{{"cpu", "2"}, {"memory", "8Gi"}};
+  return {questionOf({{"fill", json::object{}}, {"objects", json::array{std::move(job)}}}),
+          {},
+          std::nullopt};
+}
+
+// How many nodes 10,000 pods need.
+Asking nodesFor(Bed&) {
+  return {questionOf({{"nodesFor", json::object{{"like", "node-1"}}},
+                      {"objects", json::array{workload("wave", 10'000, false)}}}),
+          {},
+          std::nullopt};
+}
+
 struct Times {
   double fork = 0, whole = 0, cpu = 0;
 };
@@ -214,7 +233,9 @@ Times ask(Bed& bed, const Asking& asking) {
   const double whole = watch.seconds();
   const double used = allCpuSeconds() - cpu;
   const auto answer = parseJson(*text);
-  if (memberOf(memberOf(*answer, "status"), "placed") != json::value(asking.placed))
+  const json::value& status = memberOf(*answer, "status");
+  if (asking.placed ? memberOf(status, "placed") != json::value(*asking.placed)
+                    : memberOf(status, "complete") != json::value(true))
     throw std::runtime_error(text->substr(0, 1000));
   return {fork, whole, used};
 }
@@ -305,5 +326,7 @@ int main(int argc, char** argv) {
        {"WhatIf/gangOf512", with({{"rounds", 50}}), timed(gang)},
        {"WhatIf/drain50Nodes", with({{"rounds", 50}}), timed(drain)},
        {"WhatIf/add500Nodes10000Pods", with({{"rounds", 5}}), timed(growth)},
+       {"WhatIf/howManyPodsFit", with({{"rounds", 5}}), timed(fill)},
+       {"WhatIf/howManyNodesFor10000Pods", with({{"rounds", 5}}), timed(nodesFor)},
        {"WhatIf/throughput", with({{"rounds", 5}, {"questions_per_second", 10}}), throughput}});
 }

@@ -10,6 +10,7 @@
 #include "base/flags/command.h"
 #include "base/version/version.h"
 #include "cluster/hostnode/shim.h"
+#include "koordctl/capacity/capacity_command.h"
 #include "koordctl/clusters/clusters_command.h"
 #include "koordctl/completion/completion_command.h"
 #include "koordctl/console/console_command.h"
@@ -49,6 +50,7 @@ struct Flags {
   ctl::ConsoleFlags console;
   ctl::ExplainFlags explain;
   ctl::SimulateOptions simulate;
+  ctl::CapacityOptions capacity;
   ctl::DescheduleOptions deschedule;
   ctl::ReplayOptions replay;
   ctl::ShadowCommandOptions shadow;
@@ -68,6 +70,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addDoctorCommands(commands, flags.kubeconfig, program);
   ctl::addExplainCommands(commands, flags.explain);
   ctl::addSimulateCommand(commands, flags.simulate);
+  ctl::addCapacityCommand(commands, flags.capacity);
   ctl::addDescheduleCommand(commands, flags.deschedule);
   ctl::addReplayCommand(commands, flags.replay);
   ctl::addShadowCommand(commands, flags.shadow);

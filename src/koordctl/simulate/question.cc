@@ -36,24 +36,6 @@ void addObjects(std::vector<json::value>& objects, json::value document,
   objects.push_back(std::move(document));
 }
 
-Result<json::object> amountsOf(const std::string& shape) {
-  json::object amounts;
-  std::string_view rest = shape;
-  while (!rest.empty()) {
-    const std::string_view part = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-    const auto equals = part.find('=');
-    if (equals == part.npos || equals == 0 || !Quantity::parse(part.substr(equals + 1)))
-      return fail(ErrorCode::Invalid,
-                  fmt::format("--shape \"{}\": expected the name of a node, or amounts as "
-                              "cpu=8,memory=32Gi",
-                              shape));
-    amounts[part.substr(0, equals)] = part.substr(equals + 1);
-  }
-  if (!amounts.contains("pods")) amounts["pods"] = kDefaultPods;
-  return amounts;
-}
-
 }  // namespace
 
 Result<std::vector<json::value>> objectsIn(std::string_view manifest,
@@ -100,11 +82,31 @@ void takePod(json::value& object, const json::value& pod) {
   if (const json::value* given = find(pod, "spec")) pattern->get_object()["spec"] = *given;
 }
 
+Result<json::object> amountsIn(const std::string& text, const std::string& flag) {
+  json::object amounts;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const auto equals = part.find('=');
+    const bool valid = equals != part.npos && equals > 0;
+    const auto amount = Quantity::parse(valid ? part.substr(equals + 1) : "");
+    if (!valid || !amount || amount->sign() < 0)
+      return fail(ErrorCode::Invalid,
+                  fmt::format("{} \"{}\": expected {}amounts as "
+                              "cpu=8,memory=32Gi",
+                              flag, text, flag == "--shape" ? "the name of a node, or " : ""));
+    amounts[part.substr(0, equals)] = part.substr(equals + 1);
+  }
+  return amounts;
+}
+
 Result<json::value> newNodes(int count, const std::string& shape) {
   if (shape.find('=') == std::string::npos)
     return json::value(json::object{{"count", count}, {"like", shape}});
-  auto amounts = amountsOf(shape);
+  auto amounts = amountsIn(shape, "--shape");
   if (!amounts) return fail(std::move(amounts.error()));
+  if (!amounts->contains("pods")) (*amounts)["pods"] = kDefaultPods;
   return json::value(json::object{
       {"count", count},
       {"node",

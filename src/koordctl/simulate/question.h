@@ -22,6 +22,9 @@ json::value podOf(const json::value& object);
 // Replaces the pod, or the template, by what the dry run returned.
 void takePod(json::value& object, const json::value& pod);
 
+// Amounts as "cpu=8,memory=32Gi". Invalid: another text; `flag` names it in the error.
+Result<json::object> amountsIn(const std::string& text, const std::string& flag);
+
 // An entry of spec.addNodes. shape: a node's name, or amounts as "cpu=8,memory=32Gi,pods=110".
 Result<json::value> newNodes(int count, const std::string& shape);
 

@@ -4,40 +4,24 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 
 #include "api/core.h"
-#include "base/event_loop.h"
-#include "base/file.h"
-#include "base/log.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
-#include "koordctl/common/cluster_flags.h"
-#include "koordctl/common/manifest_file.h"
 #include "koordctl/completion/object_names.h"
-#include "koordctl/simulate/cluster_simulation.h"
-#include "koordctl/simulate/question.h"
+#include "koordctl/simulate/ask.h"
 #include "koordctl/simulate/simulation_text.h"
-#include "koordctl/simulate/snapshot_simulation.h"
 
 namespace koord::koordctl {
 
 namespace {
 
-constexpr const char* kDefaultNamespace = "default";
-
 // Reads the files and flags. Objects that name no namespace get this one.
 Result<json::object> readSpec(const SimulateOptions& options, const std::string& space) {
   json::object spec;
-  json::array objects;
-  for (const std::string& file : options.files) {
-    auto text = readManifestFile(file);
-    if (!text) return fail(std::move(text.error()));
-    auto found = objectsIn(*text, space);
-    if (!found) return fail(std::move(found.error()).within(file));
-    std::ranges::move(*found, std::back_inserter(objects));
-  }
-  spec["objects"] = std::move(objects);
+  auto objects = objectsInFiles(options.files, space);
+  if (!objects) return fail(std::move(objects.error()));
+  spec["objects"] = *std::move(objects);
   if (options.addNodes > 0) {
     auto nodes = newNodes(options.addNodes, options.shape);
     if (!nodes) return fail(std::move(nodes.error()));
@@ -50,60 +34,17 @@ Result<json::object> readSpec(const SimulateOptions& options, const std::string&
     spec[field] = std::move(list);
   }
   if (options.replay.configs.empty()) return spec;
-  const std::string& file = options.replay.configs.front();
-  auto text = readManifestFile(file);
-  if (!text) return fail(std::move(text.error()));
-  auto configuration = parseYaml(*text);
-  if (!configuration) return fail(std::move(configuration.error()).within("--config " + file));
+  auto configuration = configurationIn(options.replay.configs.front());
+  if (!configuration) return fail(std::move(configuration.error()));
   spec["configuration"] = *std::move(configuration);
   return spec;
 }
 
-Task<Result<SimulationAnswer>> askCluster(const SimulateOptions& options, Executor& executor) {
-  ClusterSimulation cluster(chooseKubeconfig(options.kubeconfig), options.scheduler, "", executor);
-  if (auto opened = cluster.open(); !opened) co_return fail(std::move(opened.error()));
-  auto spec = readSpec(
-      options, options.namespace_.empty() ? cluster.defaultNamespace() : options.namespace_);
-  if (!spec) co_return fail(std::move(spec.error()));
-  auto asking = cluster.ask(*std::move(spec));
-  auto answer = co_await asking;
-  co_return answer;
-}
-
-Task<void> simulate(const SimulateOptions* options, Result<SimulationAnswer>* answer,
-                    EventLoop* loop) {
-  auto asking = askCluster(*options, *loop);
-  *answer = co_await asking;
-  loop->stop();
-}
-
-void printNotes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes)
-    std::fprintf(stderr, "koordctl: %s\n", printable(note).c_str());
-}
-
-Result<SimulationAnswer> answerOfCluster(const SimulateOptions& options) {
-  EventLoop loop;
-  Result<SimulationAnswer> answer;
-  TaskGroup tasks;
-  tasks.spawn(simulate(&options, &answer, &loop));
-  loop.run();
-  return answer;
-}
-
-Result<SimulationAnswer> answerOfSnapshot(const SimulateOptions& options) {
-  auto spec =
-      readSpec(options, options.namespace_.empty() ? kDefaultNamespace : options.namespace_);
-  if (!spec) return fail(std::move(spec.error()));
-  return simulateOnSnapshot(options.snapshot, *std::move(spec));
-}
-
 int runSimulate(const SimulateOptions& options) {
-  log::setup({.program = "koordctl", .quiet = !options.snapshot.empty()});
-  const auto answer =
-      options.snapshot.empty() ? answerOfCluster(options) : answerOfSnapshot(options);
+  const auto answer = askSimulation(
+      options.source, [&](const std::string& namespace_) { return readSpec(options, namespace_); });
   if (!answer) {
-    std::fprintf(stderr, "koordctl: %s\n", printable(answer.error().message).c_str());
+    printFailure(answer.error());
     return 2;
   }
   printNotes(answer->notes);
@@ -120,13 +61,12 @@ std::string problemOf(const SimulateOptions& options) {
   if (options.addNodes == 0 && !options.shape.empty()) return "--shape: needs --add-nodes";
   const bool asks = !options.files.empty() || options.addNodes > 0 || !options.drain.empty() ||
                     !options.lose.empty();
-  if (!options.snapshot.empty() && !(options.kubeconfig + options.scheduler).empty())
-    return "--snapshot: without --kubeconfig and --scheduler";
+  if (std::string problem = problemOf(options.source); !problem.empty()) return problem;
   if (!options.study.folder.empty())
-    return asks || !options.replay.trace.empty() || !options.snapshot.empty()
+    return asks || !options.replay.trace.empty() || !options.source.snapshot.empty()
                ? "--colocation: without --trace, --snapshot and what asks about a cluster"
                : "";
-  if (!options.replay.trace.empty() && !options.snapshot.empty())
+  if (!options.replay.trace.empty() && !options.source.snapshot.empty())
     return "one of --snapshot and --trace";
   if (!options.replay.trace.empty())
     return asks ? "--trace: without --filename, --add-nodes, --drain and --lose" : "";
@@ -167,29 +107,22 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
   set.integer("add-nodes", options.addNodes, "Number of nodes to add").within(0, 5000);
   set.text("shape", options.shape,
            "Shape of added nodes: the name of a node, or amounts as cpu=8,memory=32Gi");
-  const auto nodes = [&options] { return objectNames(options.kubeconfig, api::Node::kType); };
+  const auto nodes = [&options] {
+    return objectNames(options.source.kubeconfig, api::Node::kType);
+  };
   set.list("drain", options.drain, "Nodes whose pods are evicted and created again")
       .completeBy(nodes);
   set.list("lose", options.lose, "The same, and the nodes are gone").completeBy(nodes);
   set.list("config", options.replay.configs,
            "KubeSchedulerConfiguration to use instead; with --trace several to compare, each as "
            "FILE or NAME=FILE, by default DeviceShare with and without FragmentationAware");
-  set.text("snapshot", options.snapshot,
-           "File of 'koordctl snapshot' whose objects take the place of the cluster");
   addTraceFlags(set, options.replay);
   addColocationFlags(set, options.study);
   set.boolean("explain", options.explain, "Show each pod on its own line");
   set.text("output", options.output, "Format: json or yaml; default: text")
       .oneOf({"json", "yaml"})
       .shortName('o');
-  set.text("namespace", options.namespace_,
-           "Namespace of objects that name none; default: that of the kubeconfig's context")
-      .shortName('n')
-      .completeBy([&options] { return objectNames(options.kubeconfig, api::Namespace::kType); });
-  set.text(
-      "scheduler", options.scheduler,
-      "Address of koord-scheduler, as https://127.0.0.1:10259; default: that of 'koordctl up'");
-  addKubeconfigFlag(set, options.kubeconfig);
+  addSourceFlags(set, options.source);
   command.run = [&](const std::vector<std::string>& names) {
     if (!names.empty()) return commands.refuse("no arguments", "simulate");
     if (const std::string problem = problemOf(options); !problem.empty())

@@ -15,6 +15,7 @@
 
 #include "base/flags/command.h"
 #include "koordctl/colocation/colocation_command.h"
+#include "koordctl/simulate/ask.h"
 #include "koordctl/trace/trace_command.h"
 
 namespace koord::koordctl {
@@ -27,10 +28,7 @@ struct SimulateOptions {
   std::vector<std::string> lose;
   bool explain = false;
   std::string output;  // "", json, yaml
-  std::string namespace_;
-  std::string scheduler;
-  std::string kubeconfig;
-  std::string snapshot;  // the file of a snapshot, instead of a cluster
+  SimulationSource source;
   // With a trace only this is used. Without one, its configs have at most one element: the
   // KubeSchedulerConfiguration of the question.
   TraceFlags replay;

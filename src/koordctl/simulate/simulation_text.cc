@@ -20,10 +20,6 @@ std::string keyOf(const json::value& entry) {
                        : fmt::format("{}/{}", space, textAt(entry, "name"));
 }
 
-std::string counted(std::int64_t number, std::string_view what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 void addPods(std::string& out, const json::value& status, bool explain) {
   std::vector<Row> rows{{"POD", "FROM", "NODE"}};
   std::map<std::pair<std::string, std::string>, std::int64_t> together;
@@ -122,6 +118,25 @@ void addRemedies(std::string& out, const json::value& status) {
   }
 }
 
+void addOthers(std::string& out, const json::value& status) {
+  const auto& others = arrayAt(status, "others");
+  const std::int64_t hidden = countAt(status, "hiddenOthers");
+  if (others.empty() && hidden == 0) return;
+  out += fmt::format("\n{} that wait{} now would get nodes.\n",
+                     counted(static_cast<std::int64_t>(others.size()) + hidden, "pod"),
+                     others.size() + static_cast<std::size_t>(hidden) == 1 ? "s" : "");
+  std::vector<Row> rows{{"POD", "NODE"}};
+  for (const json::value& other : others)
+    rows.push_back({keyOf(other), std::string(textAt(other, "node"))});
+  if (rows.size() > 1) addTable(out, rows);
+}
+
+}  // namespace
+
+std::string counted(std::int64_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 void addQuotas(std::string& out, const json::value& status) {
   std::vector<Row> rows{{"QUOTA", "RESOURCE", "USED", "THEN", "RUNTIME", "MAX"}};
   for (const json::value& quota : arrayAt(status, "quotas")) {
@@ -144,20 +159,12 @@ void addQuotas(std::string& out, const json::value& status) {
   addTable(out, rows);
 }
 
-void addOthers(std::string& out, const json::value& status) {
-  const auto& others = arrayAt(status, "others");
-  const std::int64_t hidden = countAt(status, "hiddenOthers");
-  if (others.empty() && hidden == 0) return;
-  out += fmt::format("\n{} that wait{} now would get nodes.\n",
-                     counted(static_cast<std::int64_t>(others.size()) + hidden, "pod"),
-                     others.size() + static_cast<std::size_t>(hidden) == 1 ? "s" : "");
-  std::vector<Row> rows{{"POD", "NODE"}};
-  for (const json::value& other : others)
-    rows.push_back({keyOf(other), std::string(textAt(other, "node"))});
-  if (rows.size() > 1) addTable(out, rows);
+void addStatusNotes(std::string& out, const json::value& status) {
+  for (const json::value& note : arrayAt(status, "notes")) {
+    out += '\n';
+    addParagraph(out, "Note     ", scalar(&note));
+  }
 }
-
-}  // namespace
 
 std::string simulationText(const json::value& result, bool explain) {
   const json::value* found = find(result, "status");
@@ -175,10 +182,7 @@ std::string simulationText(const json::value& result, bool explain) {
   addVictims(out, status);
   addOthers(out, status);
   addQuotas(out, status);
-  for (const json::value& note : arrayAt(status, "notes")) {
-    out += '\n';
-    addParagraph(out, "Note     ", scalar(&note));
-  }
+  addStatusNotes(out, status);
   return out;
 }
 

@@ -180,45 +180,72 @@ Result<scheduler::SchedulerConfiguration> configurationOf(const json::value& giv
   return configuration;
 }
 
-}  // namespace
-
-Result<SimulationAnswer> simulateOnSnapshot(const std::string& file, json::value spec) {
+// The objects of a file, and when it was written.
+struct Snapshot {
+  std::string source;
   std::optional<VirtualLoop> loop;
   std::optional<SnapshotApi> api;
   std::optional<Contents> contents;
+
+  void begin(WallTime time, const json::value& spec) {
+    loop.emplace(time);
+    api.emplace(*loop);
+    contents.emplace(*api, spec);
+  }
+};
+
+Result<> readInto(Snapshot& snapshot, const json::value& spec) {
   cluster::SnapshotVisitor visitor;
   visitor.header = [&](const cluster::SnapshotHeader& header) -> Result<> {
     const auto taken = parseTime(header.createdAt);
-    if (!taken) return fail(Error(taken.error()).within(file + ": createdAt"));
-    loop.emplace(*taken);
-    api.emplace(*loop);
-    contents.emplace(*api, spec);
+    if (!taken) return fail(Error(taken.error()).within(snapshot.source + ": createdAt"));
+    snapshot.begin(*taken, spec);
     return {};
   };
   visitor.object = [&](std::string_view resource, std::string_view text) -> Result<> {
-    auto added = contents->add(resource, text);
-    return added ? added : fail(std::move(added.error()).within(file));
+    auto added = snapshot.contents->add(resource, text);
+    return added ? added : fail(std::move(added.error()).within(snapshot.source));
   };
-  if (auto read = cluster::readSnapshot(file, visitor); !read) return fail(std::move(read.error()));
+  auto read = cluster::readSnapshot(snapshot.source, visitor);
+  if (!read) return fail(std::move(read.error()));
+  return {};
+}
+
+Result<SimulationAnswer> simulateOn(Snapshot& snapshot, json::value spec) {
   SimulationAnswer answer;
   json::value given;
   if (json::value* found = find(spec, "configuration")) std::swap(given, *found);
-  auto configuration = configurationOf(given, *contents, answer.notes);
+  auto configuration = configurationOf(given, *snapshot.contents, answer.notes);
   if (!configuration) return fail(std::move(configuration.error()));
-  FileScheduler reader(*loop, *api);
+  FileScheduler reader(*snapshot.loop, *snapshot.api);
   if (auto read = reader.read(*std::move(configuration)); !read)
-    return fail(std::move(read.error()).within(file));
-  api->clear();
+    return fail(std::move(read.error()).within(snapshot.source));
+  snapshot.api->clear();
+  const Contents& contents = *snapshot.contents;
   if (json::value* objects = find(spec, "objects"))
-    for (json::value& object : objects->get_array()) contents->setPriority(object);
-  std::ranges::copy(contents->unreadable(), std::back_inserter(answer.notes));
+    for (json::value& object : objects->get_array()) contents.setPriority(object);
+  std::ranges::copy(contents.unreadable(), std::back_inserter(answer.notes));
   answer.notes.push_back(
       "a snapshot has no webhooks: pods are taken as the files have them, with the priorities of "
       "their classes");
-  auto result = reader.ask(scheduler::oracle::simulationOf(std::move(spec)), contents->pods());
+  auto result = reader.ask(scheduler::oracle::simulationOf(std::move(spec)), contents.pods());
   if (!result) return fail(std::move(result.error()));
   answer.result = *std::move(result);
   return answer;
+}
+
+}  // namespace
+
+Result<SimulationAnswer> simulateOnSnapshot(const std::string& file, json::value spec) {
+  Snapshot snapshot{.source = file};
+  if (auto read = readInto(snapshot, spec); !read) return fail(std::move(read.error()));
+  return simulateOn(snapshot, std::move(spec));
+}
+
+Result<SimulationAnswer> simulateOnNothing(json::value spec) {
+  Snapshot snapshot{.source = "--no-cluster"};
+  snapshot.begin(std::chrono::system_clock::now(), spec);
+  return simulateOn(snapshot, std::move(spec));
 }
 
 }  // namespace koord::koordctl

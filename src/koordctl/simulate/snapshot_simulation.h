@@ -18,5 +18,7 @@ namespace koord::koordctl {
 // ConfigMap koordinator-system/koord-scheduler-config in the snapshot has it, or it is the
 // recommended one. Errors name the file, or the field of the question. Blocks.
 Result<SimulationAnswer> simulateOnSnapshot(const std::string& file, json::value spec);
+// The same on a cluster without any objects.
+Result<SimulationAnswer> simulateOnNothing(json::value spec);
 
 }  // namespace koord::koordctl

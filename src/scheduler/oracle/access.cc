@@ -117,9 +117,13 @@ class Filter {
   std::set<std::string> own_;
 };
 
-// What is known of nodes: amounts, and names of nodes that no pod of the question gets.
+// What is known of nodes: amounts, pools, and names of nodes that no pod of the question gets.
 void hideNodes(json::object& status) {
   status.erase("nodes");
+  if (json::value* fill = status.if_contains("fill"); fill && fill->is_object())
+    fill->get_object().erase("pools");
+  if (json::value* needed = status.if_contains("nodesFor"); needed && needed->is_object())
+    needed->get_object().erase("resources");
   json::value* remedies = status.if_contains("remedies");
   if (!remedies || !remedies->is_array()) return;
   for (json::value& remedy : remedies->get_array()) {
@@ -148,7 +152,7 @@ std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std:
     if (!isSimulated(object)) continue;
     create(object.group, resourceOf(object), isNamespaced(object) ? namespaceOf(object) : "");
   }
-  if (!question.addNodes.empty()) create("", "nodes", "");
+  if (!question.addNodes.empty() || question.nodesFor) create("", "nodes", "");
   const auto change = [&](const char* verb, const std::string& node) {
     rights.push_back({.verb = verb,
                       .group = "",

@@ -16,13 +16,30 @@
 //     quotas: [{name, before: {...}, after: {...}}]
 //     nodes: [{name, change, allocatable, before, after}]   # node_changes.h
 //     notes: [...]
+//
+// Of a question with `fill`, in place of pods, victims, others, remedies and nodes:
+//
+//     fill: {copies, podsPerCopy, pods, of,   # "of": the workload if a copy is one of its pods
+//            full,      # true: the scheduler rejected the next copy; false: a limit was reached
+//            message,   # the scheduler's, for a pod of that copy
+//            pools: {label, list: [...]}}     # pools.h
+//
+// Of a question with `nodesFor`, in place of all but notes:
+//
+//     nodesFor: {pods, count,          # absent: no number is enough, or a limit was reached
+//                tooFew,               # the largest number that was tried and is not enough
+//                lowerBound, tries,
+//                placed, pending, message,   # of the last try that failed
+//                resources: [{name, requested, perNode, nodes, use}]}   # use: percent
 
 #include <functional>
 #include <optional>
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/oracle/course.h"
+#include "scheduler/oracle/filling.h"
 #include "scheduler/oracle/node_changes.h"
+#include "scheduler/oracle/nodes_needed.h"
 #include "scheduler/oracle/quota_view.h"
 
 namespace koord::scheduler::oracle {
@@ -54,16 +71,29 @@ class Answerer {
   json::value sofar(const std::string& why) const;
 
  private:
+  // What becomes of the pods.
+  Result<json::value> play(const Question& question, Expansion expansion, const CompletePods& pods);
+  Result<json::value> fill(const Question& question, Expansion expansion, const CompletePods& pods);
+  Result<json::value> countNodes(const Question& question, Expansion expansion);
+  // Sets up the course of a scheduler, that of the process or another one, and makes the changes.
+  Result<> begin(const Question& question, Expansion expansion, const CompletePods& pods);
+  // null: the configuration of the scheduler itself.
+  Result<std::unique_ptr<Scheduler>> emptyScheduler(const json::value& configuration);
   Result<std::unique_ptr<Scheduler>> otherScheduler(const json::value& configuration);
   json::object describe() const;
   json::object newStatus() const;
-  void addChanges(const Question& question, json::object& status) const;
+  void addPods(json::object& status) const;
+  void addNotes(json::object& status) const;
+  void addChanges(json::object& status) const;
 
   Subject subject_;
   WallTime since_{};                  // when the state was copied
   std::unique_ptr<Scheduler> other_;  // with the question's configuration
   std::unique_ptr<ScratchServer> server_;
+  ScratchServer* serving_ = nullptr;  // answers the scheduler's calls
   std::unique_ptr<Course> course_;
+  std::unique_ptr<Filling> filling_;
+  std::unique_ptr<NodesNeeded> nodesNeeded_;
   json::object found_;  // all but remedies; empty until the course has ended
   QuotaViews quotasBefore_;
   std::optional<NodesBefore> nodesBefore_;

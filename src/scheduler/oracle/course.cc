@@ -99,29 +99,25 @@ Result<> Course::addNode(const json::value& document) {
   return {};
 }
 
-Result<> Course::addNodes(const NewNodes& nodes) {
-  freed_ = true;
-  std::shared_ptr<const api::Node> pattern;
-  if (!nodes.like.empty()) {
-    const auto id = scheduler_.cluster().findNode(nodes.like);
-    if (id) pattern = scheduler_.cluster().node(*id).object;
-    if (!pattern)
-      return fail(ErrorCode::Invalid,
-                  fmt::format("{}.like: there is no node \"{}\"", nodes.path, nodes.like));
+Result<> Course::addNewNodes(const NewNodes& nodes) {
+  const auto pattern = patternOf(nodes, scheduler_);
+  if (!pattern) return fail(Error(pattern.error()));
+  const std::string& name = (*pattern)->metadata.name;
+  if (nodes.like.empty() && nodes.count == 1 && !name.empty()) {
+    freed_ = true;
+    NodeShape(scheduler_.stores(), **pattern).create(server_, name);
   } else {
-    auto read = api::decode<api::Node>(nodes.node);
-    if (!read) return fail(std::move(read.error()).within(nodes.path + ".node"));
-    if (read->status.allocatable.empty()) read->status.allocatable = read->status.capacity;
-    pattern = std::make_shared<const api::Node>(*std::move(read));
-  }
-  const std::string base = pattern->metadata.name.empty() ? "new" : pattern->metadata.name;
-  const NodeShape shape(scheduler_.stores(), *pattern);
-  for (std::int64_t i = 0; i < nodes.count; ++i) {
-    const bool own = nodes.like.empty() && nodes.count == 1 && !pattern->metadata.name.empty();
-    std::string name = own ? base : fmt::format("{}-added-{}", base, ++made_);
-    shape.create(server_, name);
+    addNodes(**pattern, nodes.count);
   }
   return {};
+}
+
+void Course::addNodes(const api::Node& pattern, std::int64_t count) {
+  freed_ = true;
+  const std::string base = pattern.metadata.name.empty() ? "new" : pattern.metadata.name;
+  const NodeShape shape(scheduler_.stores(), pattern);
+  for (std::int64_t i = 0; i < count; ++i)
+    shape.create(server_, fmt::format("{}-added-{}", base, ++made_));
 }
 
 // DaemonSets' pods and those of static manifests belong to their node.
@@ -199,7 +195,7 @@ Result<> Course::change(const Question& question, Expansion expansion, const Com
       return fail(std::move(added.error())
                       .within(fmt::format("Node {}", textAt(node, "metadata", "name"))));
   for (const NewNodes& nodes : question.addNodes)
-    if (auto added = addNodes(nodes); !added) return added;
+    if (auto added = addNewNodes(nodes); !added) return added;
   if (auto cleared = clear(question.drainNodes, "drainNodes", pods); !cleared) return cleared;
   if (auto cleared = clear(question.loseNodes, "loseNodes", pods); !cleared) return cleared;
   if (!question.loseNodes.empty()) {
@@ -208,9 +204,12 @@ Result<> Course::change(const Question& question, Expansion expansion, const Com
     });
   }
   if (!expansion.nodes.empty()) freed_ = true;
-  for (AskedPod& asked : expansion.pods)
-    create(std::move(asked.pod), {.of = std::move(asked.of), .from = ""}, When::Now);
+  for (AskedPod& asked : expansion.pods) add(std::move(asked));
   return {};
+}
+
+void Course::add(AskedPod asked) {
+  create(std::move(asked.pod), {.of = std::move(asked.of), .from = ""}, When::Now);
 }
 
 void Course::decided(const std::string& key, const Decision& decision) {
@@ -278,6 +277,13 @@ bool Course::settled() const {
   if (!freed_) return true;
   const QueueCounts counts = scheduler_.queue().counts();
   return counts.active + counts.backoff + counts.inFlight == 0;
+}
+
+void Course::settle() {
+  executor_.runReady([this] {
+    if (checkpoint) checkpoint();
+    return false;
+  });
 }
 
 void Course::run() {

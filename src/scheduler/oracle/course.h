@@ -63,7 +63,14 @@ class Course {
   // Makes the changes. `pods`: complete copies of the pods on nodes that are drained or lost. The
   // error names the field. Call it once.
   Result<> change(const Question& question, Expansion expansion, const CompletePods& pods);
+  // Until every pod is settled. It may be called again after add().
   void run();
+  // Creates one more pod.
+  void add(AskedPod asked);
+  // Adds nodes of this shape.
+  void addNodes(const api::Node& pattern, std::int64_t count);
+  // Runs what is ready, without moving time.
+  void settle();
 
   const std::vector<FollowedPod>& pods() const { return pods_; }
   const std::vector<Departure>& departures() const { return departures_; }
@@ -75,7 +82,7 @@ class Course {
   ScratchServer& server() { return server_; }
 
  private:
-  Result<> addNodes(const NewNodes& nodes);
+  Result<> addNewNodes(const NewNodes& nodes);
   Result<> addNode(const json::value& document);
   Result<> clear(const std::vector<std::string>& names, const char* field,
                  const CompletePods& pods);

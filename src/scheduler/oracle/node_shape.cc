@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/codec.h"
 #include "model/node_names.h"
 #include "scheduler/framework/object_kinds.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
@@ -42,6 +43,21 @@ void adapt(api::ResourceSlice& slice, const std::string& node) {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<const api::Node>> patternOf(const NewNodes& nodes,
+                                                   const Scheduler& scheduler) {
+  if (!nodes.like.empty()) {
+    const auto id = scheduler.cluster().findNode(nodes.like);
+    auto pattern = id ? scheduler.cluster().node(*id).object : nullptr;
+    if (pattern) return pattern;
+    return fail(ErrorCode::Invalid,
+                fmt::format("{}.like: there is no node \"{}\"", nodes.path, nodes.like));
+  }
+  auto read = api::decode<api::Node>(nodes.node);
+  if (!read) return fail(std::move(read.error()).within(nodes.path + ".node"));
+  if (read->status.allocatable.empty()) read->status.allocatable = read->status.capacity;
+  return std::make_shared<const api::Node>(*std::move(read));
+}
 
 // An object that belongs to the node.
 struct NodeShape::Companion {

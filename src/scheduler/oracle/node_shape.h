@@ -9,9 +9,15 @@
 #include <vector>
 
 #include "scheduler/framework/stores.h"
+#include "scheduler/oracle/question.h"
 #include "scheduler/oracle/scratch_server.h"
 
 namespace koord::scheduler::oracle {
+
+// The node whose shape new nodes have. Invalid: there is no such node, or it cannot be read; the
+// error names the field.
+Result<std::shared_ptr<const api::Node>> patternOf(const NewNodes& nodes,
+                                                   const Scheduler& scheduler);
 
 class NodeShape {
  public:

@@ -54,22 +54,52 @@ Result<> addObject(Question& question, std::string path, const json::value& docu
   return {};
 }
 
-Result<> addNodes(Question& question, const std::string& path, const json::value& entry,
-                  std::int64_t& total) {
+Result<NewNodes> shapeAt(const std::string& path, const json::value& entry) {
   NewNodes nodes{.path = path, .like = std::string(textAt(entry, "like")), .node = {}};
-  if (const json::value* count = find(entry, "count")) {
-    const auto number = wholeNumber(*count);
-    if (!number || *number < 0) return wrong(path + ".count", "must be a number from 0");
-    nodes.count = *number;
-  }
   if (const json::value* node = find(entry, "node")) nodes.node = *node;
   if (nodes.like.empty() == nodes.node.is_null())
     return wrong(path, "must have either \"like\", the name of a node, or \"node\", a Node");
   if (!nodes.node.is_null() && !nodes.node.is_object())
     return wrong(path + ".node", "must be an object");
-  if (nodes.count > kMaxNewNodes || (total += nodes.count) > kMaxNewNodes)
+  return nodes;
+}
+
+Result<> addNodes(Question& question, const std::string& path, const json::value& entry,
+                  std::int64_t& total) {
+  auto nodes = shapeAt(path, entry);
+  if (!nodes) return fail(std::move(nodes.error()));
+  if (const json::value* count = find(entry, "count")) {
+    const auto number = wholeNumber(*count);
+    if (!number || *number < 0) return wrong(path + ".count", "must be a number from 0");
+    nodes->count = *number;
+  }
+  if (nodes->count > kMaxNewNodes || (total += nodes->count) > kMaxNewNodes)
     return wrong("spec.addNodes", fmt::format("at most {} nodes can be added", kMaxNewNodes));
-  question.addNodes.push_back(std::move(nodes));
+  question.addNodes.push_back(*std::move(nodes));
+  return {};
+}
+
+// The parts of a question about amounts, after the other parts.
+Result<> readAmounts(const json::value& spec, Question& question) {
+  const json::value& fill = memberOf(spec, "fill");
+  if (!fill.is_null()) {
+    if (!fill.is_object()) return wrong("spec.fill", "must be an object");
+    question.fill = std::string(textAt(fill, "pools"));
+    if (const std::string bad =
+            question.fill->empty() ? "" : api::checkQualifiedName(*question.fill);
+        !bad.empty())
+      return wrong("spec.fill.pools",
+                   fmt::format("\"{}\" is not a label: {}", *question.fill, bad));
+  }
+  const json::value& shape = memberOf(spec, "nodesFor");
+  if (shape.is_null()) return {};
+  if (question.fill) return wrong("spec.nodesFor", "cannot be asked together with spec.fill");
+  if (!question.addNodes.empty() || !question.drainNodes.empty() || !question.loseNodes.empty())
+    return wrong("spec.nodesFor",
+                 "has no other nodes: addNodes, drainNodes, loseNodes must be empty");
+  auto nodes = shapeAt("spec.nodesFor", shape);
+  if (!nodes) return fail(std::move(nodes.error()));
+  question.nodesFor = *std::move(nodes);
   return {};
 }
 
@@ -100,7 +130,7 @@ Result<> checkFields(const json::value& spec) {
   for (const auto& member : spec.get_object()) {
     const std::string_view name = member.key();
     if (name != "objects" && name != "addNodes" && name != "drainNodes" && name != "loseNodes" &&
-        name != "configuration")
+        name != "configuration" && name != "fill" && name != "nodesFor")
       return wrong(fmt::format("spec.{}", name), "unknown field");
   }
   return {};
@@ -155,6 +185,7 @@ Result<Question> readQuestion(const json::value& document) {
       return wrong("spec.configuration", "must be an object");
     question.configuration = *configuration;
   }
+  if (auto read = readAmounts(*spec, question); !read) return fail(std::move(read.error()));
   return question;
 }
 

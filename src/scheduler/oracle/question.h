@@ -12,10 +12,14 @@
 //     drainNodes: [node-2]  # their pods are placed again elsewhere
 //     loseNodes: [node-3]   # the same, and the nodes are gone
 //     configuration: {...}  # a KubeSchedulerConfiguration instead of the scheduler's
+//     fill: {pools: LABEL}  # how many copies of the objects fit (filling.h), by a label of nodes
+//     nodesFor: {like: node-1}  # or node: {...}; how many such nodes the objects need, if the
+//                           # cluster has no other nodes and no other pods (nodes_needed.h)
 //
 // Reading it checks the shape only and is cheap; the objects are decoded where the simulation runs
 // (expand.h). Errors are Invalid and name the field.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +58,9 @@ struct Question {
   std::vector<std::string> drainNodes;
   std::vector<std::string> loseNodes;
   json::value configuration;  // null: the scheduler's own
+  // At most one of these.
+  std::optional<std::string> fill;   // pools: a label of nodes; "" = the usual one
+  std::optional<NewNodes> nodesFor;  // its count has no meaning
 };
 
 // The object's namespace; "default" if it names none.

@@ -1,0 +1,18 @@
+#pragma once
+
+// Answers about capacity as text of a terminal. Never fails, for any document.
+
+#include <string>
+
+#include "base/json.h"
+
+namespace koord::koordctl {
+
+std::string capacityText(const json::value& result);
+// True if a copy fits, or some number of nodes is enough.
+bool hasCapacity(const json::value& result);
+
+// An amount of a resource in at most four digits, rounded: "1.25Ti", "37.5", "12.3k".
+std::string shortAmount(std::string_view quantity);
+
+}  // namespace koord::koordctl

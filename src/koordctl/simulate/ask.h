@@ -1,0 +1,42 @@
+#pragma once
+
+// What the commands that simulate have in common: where they ask, and the files of a question.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/flags/flag_set.h"
+#include "koordctl/simulate/question.h"
+
+namespace koord::koordctl {
+
+struct SimulationSource {
+  std::string kubeconfig;
+  std::string scheduler;   // an address
+  std::string snapshot;    // the file of a snapshot, in place of a cluster
+  bool noCluster = false;  // neither: there are no objects but those of the question
+  std::string namespace_;  // of objects that name none; "" = that of the kubeconfig, or "default"
+};
+
+// --snapshot, --namespace, --scheduler and --kubeconfig. `source` must outlive the set.
+void addSourceFlags(flags::FlagSet& set, SimulationSource& source);
+// What is wrong with these flags; "" = nothing.
+std::string problemOf(const SimulationSource& source);
+
+// The spec of a question, given the namespace of objects that name none.
+using MakeSpec = std::function<Result<json::object>(const std::string& namespace_)>;
+// Asks the cluster, or the snapshot. Blocks. Sets up the log of the process.
+Result<SimulationAnswer> askSimulation(const SimulationSource& source, const MakeSpec& makeSpec);
+
+// The objects of these manifests. The error names the file.
+Result<json::array> objectsInFiles(const std::vector<std::string>& files,
+                                   const std::string& namespace_);
+// A KubeSchedulerConfiguration.
+Result<json::value> configurationIn(const std::string& file);
+
+// On standard error.
+void printNotes(const std::vector<std::string>& notes);
+void printFailure(const Error& error);
+
+}  // namespace koord::koordctl

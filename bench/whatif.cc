@@ -168,7 +168,7 @@ Asking drain(Bed& bed) {
     const auto node = *bed.scheduler->cluster().findNode(fmt::format("node-{}", 7 * n));
     for (const PodPtr& pod : bed.scheduler->cluster().node(node).pods) {
       asking.complete.emplace(pod->uid(), pod->pod);
-      ++asking.placed;
+      ++*asking.placed;
     }
   }
   asking.body = questionOf({{"drainNodes", std::move(names)}});

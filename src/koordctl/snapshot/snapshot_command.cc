@@ -36,11 +36,12 @@ int runSnapshot(const SnapshotFlags& flags, const std::string& file) {
   header.program = flags.program;
   header.createdAt =
       formatTime(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+  header.namesHashed = flags.hashNames;
   const bool support = flags.support || !flags.kubeconfig.empty();
   const auto done =
       support ? takeSupport(flags.kubeconfig, file, std::move(header))
               : takeComplete(clusterFolder(flags.name, flags.dataDir), file, std::move(header));
-  struct stat info{};
+  struct stat info {};
   const auto size = ::stat(file.c_str(), &info) == 0 ? info.st_size : 0;
   return report(done, fmt::format("{} ({:.1f} MB)", file, static_cast<double>(size) / 1e6), begun);
 }
@@ -73,8 +74,13 @@ void addSnapshotCommands(flags::Commands& commands, SnapshotFlags& flags) {
   snapshot.flags.text("kubeconfig", flags.kubeconfig,
                       "With --support, which it implies: kubeconfig; default: $KUBECONFIG, the one "
                       "of 'koordctl up', ~/.kube/config");
+  snapshot.flags.boolean("hash-names", flags.hashNames,
+                         "With --support: replace the names of namespaces, nodes, pods, workloads "
+                         "and quotas, keeping their order");
   snapshot.run = [&](const std::vector<std::string>& files) {
     if (files.size() != 1) return commands.refuse("one FILE", "snapshot");
+    if (flags.hashNames && !flags.support && flags.kubeconfig.empty())
+      return commands.refuse("--hash-names: only with --support", "snapshot");
     return runSnapshot(flags, files.front());
   };
 

@@ -13,6 +13,7 @@ struct SnapshotFlags {
   std::string dataDir;  // "" = that of the name
   std::string kubeconfig;
   bool support = false;
+  bool hashNames = false;
   std::string program;  // "koordctl 0.1.0"
 };
 

@@ -15,7 +15,8 @@ Result<cluster::SnapshotCounts> takeComplete(const std::string& dataDir, const s
 
 // The objects of the cluster of a kubeconfig, without Secrets; "" = kubectl's rules, after those of
 // kubeconfig_choice.h. Kinds that the user may not list are left out, with a line on standard
-// error.
+// error. With header.namesHashed, names are replaced (name_hasher.h); all objects are in memory
+// then.
 Result<cluster::SnapshotCounts> takeSupport(const std::string& kubeconfig, const std::string& file,
                                             cluster::SnapshotHeader header);
 

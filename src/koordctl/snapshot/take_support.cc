@@ -10,6 +10,7 @@
 #include "base/event_loop.h"
 #include "cluster/snapshot/snapshot_writer.h"
 #include "koordctl/common/kubeconfig_choice.h"
+#include "koordctl/snapshot/name_hasher.h"
 #include "koordctl/snapshot/take.h"
 #include "kube/http_api.h"
 #include "kube/received.h"
@@ -78,6 +79,7 @@ class Taker {
         std::fprintf(stderr, "koordctl: skipped %s: %s\n", kind.table().c_str(),
                      added.error().message.c_str());
     }
+    if (auto written = writeKept(); !written) co_return fail(std::move(written.error()));
     if (auto finished = writer_->finish(); !finished) co_return fail(std::move(finished.error()));
     co_return cluster::SnapshotCounts{writer_->objects(), writer_->files()};
   }
@@ -167,7 +169,7 @@ class Taker {
         if (!added || !item.document() || !item.document()->is_object()) return;
         json::object object = item.document()->get_object();
         strip(object, kind);
-        added = writer_->addObject(kind.table(), toJson(object));
+        added = add(kind.table(), object);
       });
       if (!added) co_return added;
       if (!head) co_return fail(std::move(head.error()));
@@ -176,9 +178,31 @@ class Taker {
     }
   }
 
+  Result<> add(const std::string& resource, const json::object& object) {
+    if (!header_.namesHashed) return writer_->addObject(resource, toJson(object));
+    hasher_.collect(resource, object);
+    kept_.emplace_back(resource, toJson(object));
+    return {};
+  }
+
+  // All names are known.
+  Result<> writeKept() {
+    hasher_.finish();
+    for (auto& [resource, text] : kept_) {
+      auto object = parseJson(text);
+      if (!object) return fail(std::move(object.error()));
+      hasher_.apply(resource, object->get_object());
+      if (auto added = writer_->addObject(resource, toJson(*object)); !added) return added;
+      text = {};
+    }
+    return {};
+  }
+
   kube::HttpApi& api_;
   std::string file_;
   cluster::SnapshotHeader header_;
+  NameHasher hasher_;
+  std::vector<std::pair<std::string, std::string>> kept_;  // resources and objects, to be renamed
   std::unique_ptr<cluster::SnapshotWriter> writer_;
 };
 

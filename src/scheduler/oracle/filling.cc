@@ -171,7 +171,8 @@ bool Filling::add(std::size_t copies) {
   if (!refused) return true;
   for (const std::string& uid : incomplete) course_.server().deletePod(uid);
   course_.settle();
-  message_ = refused->message;
+  // The scheduler adds that its pods may not preempt, which is so because of takeCopy().
+  message_ = refused->message.substr(0, refused->message.find(" preemption: "));
   explain(*refused);
   course_.server().deletePod(refused->uid);
   course_.settle();

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "api/core.h"
+#include "api/workloads.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
 #include "scheduler/oracle/question.h"
@@ -54,6 +58,9 @@ Task<Result<SimulationAnswer>> ClusterSimulation::ask(json::object spec) {
   if (json::value& objects = spec["objects"]; objects.is_array()) {
     auto completing = completePods(api, objects.get_array());
     answer.notes = co_await completing;
+    auto reading = completeJobs(api, objects.get_array());
+    auto unread = co_await reading;
+    std::ranges::move(unread, std::back_inserter(answer.notes));
   }
   auto finding = scheduler_.find();
   auto found = co_await finding;
@@ -74,6 +81,25 @@ Task<std::vector<std::string>> completePods(kube::Api& api, json::array& objects
     auto completing = completeObject(api, object);
     std::string note = co_await completing;
     if (!note.empty()) notes.push_back(std::move(note));
+  }
+  co_return notes;
+}
+
+Task<std::vector<std::string>> completeJobs(kube::Api& api, json::array& objects) {
+  std::vector<std::string> notes;
+  for (json::value& object : objects) {
+    const auto key = jobIn(object);
+    if (!key) continue;
+    auto reading = api.call(kube::makeRequest(kube::Verb::Get, api::Job::kType, *key));
+    const auto read = co_await reading;
+    if (!read && read.error().code == ErrorCode::NotFound) continue;
+    const auto job = read ? parseJson(*read) : Result<json::value>(fail(read.error()));
+    if (job) {
+      takeJob(object, *job);
+    } else {
+      notes.push_back(fmt::format("Job {}: counts as new, because it cannot be read: {}",
+                                  key->toString(), job.error().message));
+    }
   }
   co_return notes;
 }

@@ -4,7 +4,7 @@
 // kubeconfig: for 'koordctl simulate' and for the console. Nothing is written.
 //
 // The pods of the question first get the defaults and changes that the cluster would give them, by
-// dry runs. While as many simulations run as may run at once, it asks again, ten times.
+// dry runs, and Jobs that exist count with what they still have to run. While as many simulations run as may run at once, it asks again, ten times.
 
 #include <functional>
 #include <optional>
@@ -42,6 +42,9 @@ class ClusterSimulation {
 
 // Replaces the pods of the objects by those of dry runs; a note for each that failed.
 Task<std::vector<std::string>> completePods(kube::Api& api, json::array& objects);
+
+// Gives Jobs that exist their uids and status; a note for each that could not be read.
+Task<std::vector<std::string>> completeJobs(kube::Api& api, json::array& objects);
 
 using Fetch = std::function<Task<Result<net::HttpResponse>>(net::HttpRequest request)>;
 // scheduler: its address.

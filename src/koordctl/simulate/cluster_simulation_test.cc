@@ -115,5 +115,38 @@ TEST(ClusterSimulation, pods_get_what_a_dry_run_adds_and_a_failed_one_is_noted) 
   for (const auto& call : api.calls) EXPECT_EQ(call.query.at("dryRun"), "All");
 }
 
+Task<void> completeJobsInto(kube::Api* api, json::array* objects, std::vector<std::string>* notes) {
+  auto completing = completeJobs(*api, *objects);
+  *notes = co_await completing;
+}
+
+TEST(ClusterSimulation, jobs_that_exist_get_their_uid_and_status) {
+  VirtualLoop loop;
+  kube::FakeApi api(loop);
+  api.answer = [](const kube::Request& request) -> Result<std::string> {
+    if (request.name == "new") return fail(ErrorCode::NotFound, "not found");
+    if (request.name == "secret") return fail(ErrorCode::Forbidden, "no right");
+    return R"({"metadata":{"name":"old","uid":"u"},"status":{"succeeded":3}})";
+  };
+  json::array objects = parseYaml(R"([
+{apiVersion: batch/v1, kind: Job, metadata: {name: old, namespace: x}},
+{apiVersion: batch/v1, kind: Job, metadata: {name: new, namespace: x}},
+{apiVersion: batch/v1, kind: Job, metadata: {name: secret, namespace: x}},
+{apiVersion: batch/v1, kind: Job, metadata: {name: given, namespace: x, uid: g}},
+{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: x}}])")
+                            ->get_array();
+  std::vector<std::string> notes;
+  TaskGroup tasks;
+  tasks.spawn(completeJobsInto(&api, &objects, &notes));
+  loop.advance(std::chrono::seconds(1));
+  EXPECT_EQ(textAt(objects[0], "metadata", "uid"), "u");
+  EXPECT_EQ(*at(objects[0], "status", "succeeded"), json::value(3));
+  EXPECT_EQ(textAt(objects[1], "metadata", "uid"), "");
+  EXPECT_EQ(textAt(objects[3], "metadata", "uid"), "g");
+  EXPECT_THAT(notes,
+              ElementsAre("Job x/secret: counts as new, because it cannot be read: no right"));
+  EXPECT_EQ(api.calls.size(), 3u);
+}
+
 }  // namespace
 }  // namespace koord::koordctl

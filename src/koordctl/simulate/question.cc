@@ -82,6 +82,19 @@ void takePod(json::value& object, const json::value& pod) {
   if (const json::value* given = find(pod, "spec")) pattern->get_object()["spec"] = *given;
 }
 
+std::optional<api::ObjectKey> jobIn(const json::value& object) {
+  const bool isJob =
+      textAt(object, "kind") == "Job" && textAt(object, "apiVersion").starts_with("batch/");
+  const std::string_view name = textAt(object, "metadata", "name");
+  if (!isJob || name.empty() || !textAt(object, "metadata", "uid").empty()) return std::nullopt;
+  return api::ObjectKey{std::string(textAt(object, "metadata", "namespace")), std::string(name)};
+}
+
+void takeJob(json::value& object, const json::value& job) {
+  object.get_object()["metadata"].get_object()["uid"] = textAt(job, "metadata", "uid");
+  object.get_object()["status"] = memberOf(job, "status");
+}
+
 Result<json::object> amountsIn(const std::string& text, const std::string& flag) {
   json::object amounts;
   std::string_view rest = text;

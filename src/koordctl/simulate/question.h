@@ -3,10 +3,12 @@
 // The question of a simulation, as users write it: manifests and flags become the document of kind
 // Simulation that koord-scheduler answers (scheduler/oracle/question.h).
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/meta.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -21,6 +23,13 @@ Result<std::vector<json::value>> objectsIn(std::string_view manifest,
 json::value podOf(const json::value& object);
 // Replaces the pod, or the template, by what the dry run returned.
 void takePod(json::value& object, const json::value& pod);
+
+// The key of a Job that the cluster may have; nullopt for other objects, and for a Job that has a
+// uid, as from 'kubectl get -o yaml'.
+std::optional<api::ObjectKey> jobIn(const json::value& object);
+// Gives the Job of the question the uid and the status of that of the cluster, so that only what
+// still has to run is simulated.
+void takeJob(json::value& object, const json::value& job);
 
 // Amounts as "cpu=8,memory=32Gi". Invalid: another text; `flag` names it in the error.
 Result<json::object> amountsIn(const std::string& text, const std::string& flag);

@@ -38,15 +38,22 @@ class Contents {
     for (const char* field : {"drainNodes", "loseNodes"})
       for (const json::value& node : arrayAt(spec, field))
         if (node.is_string()) left_.emplace(node.get_string());
+    for (const json::value& object : arrayAt(spec, "objects"))
+      if (auto key = jobIn(object)) askedJobs_.insert(*std::move(key));
   }
 
   Result<> add(std::string_view resource, std::string_view text) {
     api_.add(resource, text);
     const bool isClass = resource == "priorityclasses.scheduling.k8s.io";
     const bool isConfig = resource == "configmaps" && text.find(kConfigMap) != text.npos;
-    if (!isClass && !isConfig && !(resource == "pods" && !left_.empty())) return {};
+    const bool isJob = resource == "jobs.batch" && !askedJobs_.empty();
+    if (!isClass && !isConfig && !isJob && !(resource == "pods" && !left_.empty())) return {};
     auto object = parseJson(text);
     if (!object) return fail(std::move(object.error()).within(resource));
+    if (isJob) {
+      addJob(*std::move(object));
+      return {};
+    }
     auto added = isClass ? addClass(*object) : isConfig ? addConfig(*object) : addPod(*object);
     // The scheduler skips such objects, too.
     if (!added)
@@ -61,6 +68,13 @@ class Contents {
 
   const scheduler::oracle::CompletePods& pods() const { return pods_; }
   const std::string& configuration() const { return configuration_; }
+
+  // If the object is a Job that the snapshot has.
+  void completeJob(json::value& object) const {
+    const auto key = jobIn(object);
+    const auto found = key ? jobs_.find(*key) : jobs_.end();
+    if (found != jobs_.end()) takeJob(object, found->second);
+  }
 
   // Of the object's pods, as the API server's admission does.
   void setPriority(json::value& object) const {
@@ -89,6 +103,12 @@ class Contents {
     return {};
   }
 
+  void addJob(json::value job) {
+    api::ObjectKey key{std::string(textAt(job, "metadata", "namespace")),
+                       std::string(textAt(job, "metadata", "name"))};
+    if (askedJobs_.contains(key)) jobs_.emplace(std::move(key), std::move(job));
+  }
+
   Result<> addConfig(const json::value& object) {
     if (textAt(object, "metadata", "name") == kConfigMap &&
         textAt(object, "metadata", "namespace") == model::kSystemNamespace)
@@ -106,8 +126,10 @@ class Contents {
   }
 
   SnapshotApi& api_;
-  std::set<std::string, std::less<>> left_;  // nodes that are drained or lost
-  scheduler::oracle::CompletePods pods_;     // on them
+  std::set<std::string, std::less<>> left_;     // nodes that are drained or lost
+  scheduler::oracle::CompletePods pods_;        // on them
+  std::set<api::ObjectKey> askedJobs_;          // of the question
+  std::map<api::ObjectKey, json::value> jobs_;  // of these, those of the snapshot
   Classes classes_;
   Classes::const_iterator byDefault_ = classes_.end();
   std::string configuration_;  // of the ConfigMap; "" = it does not exist
@@ -223,7 +245,10 @@ Result<SimulationAnswer> simulateOn(Snapshot& snapshot, json::value spec) {
   snapshot.api->clear();
   const Contents& contents = *snapshot.contents;
   if (json::value* objects = find(spec, "objects"))
-    for (json::value& object : objects->get_array()) contents.setPriority(object);
+    for (json::value& object : objects->get_array()) {
+      contents.setPriority(object);
+      contents.completeJob(object);
+    }
   std::ranges::copy(contents.unreadable(), std::back_inserter(answer.notes));
   answer.notes.push_back(
       "a snapshot has no webhooks: pods are taken as the files have them, with the priorities of "

@@ -68,6 +68,7 @@ class SnapshotSimulation : public ::testing::Test {
     add("priorityclasses.scheduling.k8s.io",
         R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
         R"("metadata":{"name":"important"},"value":1000})");
+    for (const std::string& text : jobs_) add("jobs.batch", text);
     for (const std::string& text : moreClasses_) add("priorityclasses.scheduling.k8s.io", text);
     ASSERT_TRUE((*writer)->finish());
   }
@@ -98,6 +99,7 @@ class SnapshotSimulation : public ::testing::Test {
   std::string folder_ = testMemoryFolder() + "/simulation-XXXXXX";
   std::string file_;
   std::vector<std::string> moreClasses_;  // objects
+  std::vector<std::string> jobs_;
 };
 
 TEST_F(SnapshotSimulation, pods_go_where_the_objects_of_the_file_leave_resources) {
@@ -166,6 +168,20 @@ TEST_F(SnapshotSimulation, errors_of_the_question_name_the_field) {
   EXPECT_EQ(ask("drainNodes: [none]"),
             json::string("spec.drainNodes[0]: there is no node \"none\""));
   EXPECT_THAT(toJson(ask("configuration: {kind: Other}")), HasSubstr("--config"));
+}
+
+TEST_F(SnapshotSimulation, of_a_job_of_the_file_what_still_has_to_run_is_created) {
+  jobs_.emplace_back(
+      R"({"metadata":{"name":"job","namespace":"default","uid":"u"},"status":{"succeeded":3}})");
+  take();
+  const std::string job =
+      "{objects: [{apiVersion: batch/v1, kind: Job, metadata: {name: job, namespace: default}, "
+      "spec: {completions: 5, parallelism: 4, template: {spec: {containers: [{name: main}]}}}}]}";
+  EXPECT_EQ(memberOf(ask(job), "placed"), json::value(2));
+  jobs_.clear();
+  std::filesystem::remove(file_);
+  take();
+  EXPECT_EQ(memberOf(ask(job), "placed"), json::value(4));
 }
 
 }  // namespace

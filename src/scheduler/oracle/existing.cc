@@ -33,6 +33,9 @@ ExistingWorkloads::ExistingWorkloads(const Question& question, Scheduler& schedu
     const Workload workload = workloadOf(object);
     if (workload == Workload::Deployment) {
       deployments.emplace(keyOf(object), object.path);
+    } else if (workload == Workload::Job) {
+      if (const auto uid = textAt(object.document, "metadata", "uid"); !uid.empty())
+        jobs_.emplace(uid, object.path);
     } else if (hasSet(scheduler.stores(), workload, keyOf(object))) {
       owners_.emplace(Owner(object.kind, keyOf(object)), object.path);
     }
@@ -46,6 +49,7 @@ ExistingWorkloads::ExistingWorkloads(const Question& question, Scheduler& schedu
     }
   }
   for (const auto& [owner, path] : owners_) paths_.insert(path);
+  for (const auto& [uid, path] : jobs_) paths_.insert(path);
 }
 
 PodCounts ExistingWorkloads::countPods() const {
@@ -54,10 +58,11 @@ PodCounts ExistingWorkloads::countPods() const {
   const auto count = [&](const api::Pod& pod) {
     const auto* owner = api::controllerOf(pod.metadata);
     if (!owner || pod.metadata.deletionTimestamp) return;
+    if (const auto job = jobs_.find(owner->uid); job != jobs_.end()) ++counts[job->second];
     const auto found = owners_.find({owner->kind, {pod.metadata.namespace_, owner->name}});
     if (found != owners_.end()) ++counts[found->second];
   };
-  if (owners_.empty()) return counts;
+  if (paths_.empty()) return counts;
   for (const auto& record : scheduler_.cluster().pods()) count(*record.info->pod);
   for (const auto& [uid, pod] : scheduler_.pendingPods())
     if (!scheduler_.cluster().findPod(uid)) count(*pod->pod);

@@ -4,7 +4,8 @@
 // creates only the pods by which such a workload grows, and replaces none.
 //
 // They are recognized by the sets that the scheduler reads for spreading: a Deployment by a
-// ReplicaSet that it controls. Jobs are not.
+// ReplicaSet that it controls. The scheduler reads no Jobs: a Job exists if its document has the uid
+// of the cluster's Job, which koordctl reads. Then its status counts, too (expand.h).
 
 #include <map>
 #include <set>
@@ -30,8 +31,9 @@ class ExistingWorkloads {
   const Scheduler& scheduler_;
   // Kind and key of the owner of pods.
   using Owner = std::pair<std::string, api::ObjectKey>;
-  std::map<Owner, std::string> owners_;  // path of the object in the question
-  std::set<std::string> paths_;          // those of owners_
+  std::map<Owner, std::string> owners_;      // path of the object in the question
+  std::map<std::string, std::string> jobs_;  // the same, by uid of the Job
+  std::set<std::string> paths_;              // those of both
 };
 
 }  // namespace koord::scheduler::oracle

@@ -117,7 +117,35 @@ class Expander {
     }
     const auto completions = number("completions");
     if (!completions) return fail(Error(completions.error()));
+    if (existing_.contains(object.path)) return stillToRun(object, pods, *completions);
     return *completions ? std::min(pods, **completions) : pods;
+  }
+
+  // Of a Job that exists: the pods that run at once from now on.
+  std::int64_t stillToRun(const QuestionObject& job, std::int64_t parallelism,
+                          std::optional<std::int64_t> completions) {
+    const json::value& status = memberOf(job.document, "status");
+    if (hasEnded(status)) {
+      out_.notes.push_back(
+          fmt::format("Job {}/{} has ended: it has no pods", namespaceOf(job), nameOf(job)));
+      return 0;
+    }
+    const std::int64_t succeeded = wholeNumber(memberOf(status, "succeeded")).value_or(0);
+    if (succeeded <= 0) return completions ? std::min(parallelism, *completions) : parallelism;
+    // Without a number of completions, a Job creates no pods after the first success.
+    const std::int64_t left = completions ? std::max<std::int64_t>(0, *completions - succeeded) : 0;
+    out_.notes.push_back(fmt::format("Job {}/{}: {} of its pods have succeeded", namespaceOf(job),
+                                     nameOf(job), succeeded));
+    return std::min(parallelism, left);
+  }
+
+  static bool hasEnded(const json::value& status) {
+    const json::value& conditions = memberOf(status, "conditions");
+    if (!conditions.is_array()) return false;
+    return std::ranges::any_of(conditions.get_array(), [](const json::value& condition) {
+      const auto type = textAt(condition, "type");
+      return (type == "Complete" || type == "Failed") && textAt(condition, "status") == "True";
+    });
   }
 
   Result<> addWorkload(const QuestionObject& object, Workload workload) {

@@ -40,7 +40,9 @@ bool isSimulated(const QuestionObject& object);
 // True if the cluster has a pod of that name. May be empty.
 using PodExists = std::function<bool(const api::ObjectKey& pod)>;
 
-// How many pods the workloads have that the cluster has already, by the paths of their objects.
+// How many pods the workloads have that the cluster has already, by the paths of their objects. Of
+// such a Job what still has to run is counted: not what its status says has succeeded, and nothing
+// if it has ended.
 using PodCounts = std::map<std::string, std::uint64_t>;
 
 // Invalid: a field cannot be read, or a pod exists; the error names the field.

@@ -275,6 +275,34 @@ struct Slow final : Plugin, PreFilterPlugin {
   static constexpr std::chrono::milliseconds kSlow{60};
 };
 
+TEST(HostileQuestion, of_a_job_that_exists_what_still_has_to_run_is_created) {
+  Asked a;
+  a.node(aNode("n").allocatable("cpu", "100"));
+  for (const auto& [name, uid] : {std::pair{"job-x", "job-uid"}, {"job-y", "an-older-job"}}) {
+    auto pod = ownedPod(name, "Job");
+    pod.object().metadata.ownerReferences.front().uid = uid;
+    a.runs(pod, "n");
+  }
+  const auto created = [&](std::string_view metadata, std::string_view spec,
+                           std::string_view status) {
+    const auto answer = a.ask(fmt::format(
+        "objects: [{{apiVersion: batch/v1, kind: Job, metadata: {{name: job{}}}, spec: {{{}, "
+        "template: {{spec: {{containers: [{{name: main}}]}}}}}}, status: {{{}}}}}]",
+        metadata, spec, status));
+    return answer ? static_cast<int>(placesIn(*answer).size()) : -1;
+  };
+  const char* const known = ", uid: job-uid";
+  EXPECT_EQ(created("", "parallelism: 5, completions: 8", "succeeded: 6"), 5) << "a new Job";
+  EXPECT_EQ(created(known, "parallelism: 5, completions: 8", ""), 4);
+  EXPECT_EQ(created(known, "parallelism: 5, completions: 8", "succeeded: 6"), 1);
+  EXPECT_EQ(created(known, "parallelism: 5, completions: 8", "succeeded: 7"), 0);
+  EXPECT_EQ(created(known, "parallelism: 5", "succeeded: 0"), 4);
+  EXPECT_EQ(created(known, "parallelism: 5", "succeeded: 1"), 0) << "the others only end";
+  EXPECT_EQ(created(known, "parallelism: 5, completions: 8",
+                    "conditions: [{type: Failed, status: 'True'}]"),
+            0);
+}
+
 TEST(HostileQuestion, a_search_without_end_costs_only_itself) {
   Asked a;
   a.node(aNode("a"));

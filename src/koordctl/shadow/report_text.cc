@@ -61,7 +61,7 @@ std::string headText(const json::value& report) {
   if (const std::int64_t nearby = countAt(report, "agreedOnNearbyState"); nearby > 0)
     text += fmt::format(", {} of them a moment earlier or later", nearby);
   if (const std::int64_t open = countAt(report, "open"); open > 0)
-    text += fmt::format("; {} more are checked again", open);
+    text += fmt::format("; {} more are not final yet", open);
   return text + "\n";
 }
 

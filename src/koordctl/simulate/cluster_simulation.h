@@ -4,7 +4,8 @@
 // kubeconfig: for 'koordctl simulate' and for the console. Nothing is written.
 //
 // The pods of the question first get the defaults and changes that the cluster would give them, by
-// dry runs, and Jobs that exist count with what they still have to run. While as many simulations run as may run at once, it asks again, ten times.
+// dry runs, and Jobs that exist count with what they still have to run. While as many simulations
+// run as may run at once, it asks again, ten times.
 
 #include <functional>
 #include <optional>

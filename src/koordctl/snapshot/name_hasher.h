@@ -12,7 +12,7 @@
 //
 // Some names stay: those of system namespaces and of objects in them, names without letters, which
 // could be amounts, and names that are also a word of a key in the snapshot (a field, a label, a
-// resource), which could not be told from it. Keys, classes (of priority, storage, runtimes,
+// resource), which looks the same. Keys, classes (of priority, storage, runtimes,
 // devices), images, uids, schedulers and topology keys are never replaced. generateName and the
 // addresses of nodes are removed. Cost: two passes; the set of names and keys in memory.
 

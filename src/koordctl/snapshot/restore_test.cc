@@ -89,7 +89,7 @@ TEST_F(RestoreTest, TheObjectsAreForTheirOwner) {
   fs::create_directories("b");  // by a user, who lets others look into it
   ::chmod("b", 0755);
   ASSERT_TRUE(restore(file, "b"));
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat("b/cluster.db", &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600U);
 }

@@ -41,7 +41,7 @@ int runSnapshot(const SnapshotFlags& flags, const std::string& file) {
   const auto done =
       support ? takeSupport(flags.kubeconfig, file, std::move(header))
               : takeComplete(clusterFolder(flags.name, flags.dataDir), file, std::move(header));
-  struct stat info {};
+  struct stat info{};
   const auto size = ::stat(file.c_str(), &info) == 0 ? info.st_size : 0;
   return report(done, fmt::format("{} ({:.1f} MB)", file, static_cast<double>(size) / 1e6), begun);
 }

@@ -4,8 +4,8 @@
 // creates only the pods by which such a workload grows, and replaces none.
 //
 // They are recognized by the sets that the scheduler reads for spreading: a Deployment by a
-// ReplicaSet that it controls. The scheduler reads no Jobs: a Job exists if its document has the uid
-// of the cluster's Job, which koordctl reads. Then its status counts, too (expand.h).
+// ReplicaSet that it controls. The scheduler reads no Jobs: a Job exists if its document has the
+// uid of the cluster's Job, which koordctl reads. Then its status counts, too (expand.h).
 
 #include <map>
 #include <set>

@@ -90,7 +90,9 @@ TEST(ShadowLag, skips_bindings_that_arrive_late_and_follows_them) {
   EXPECT_EQ(w.count(Match::SameNode), 0u);
   EXPECT_TRUE(w.scheduler->cluster().findPod(pod->metadata.uid)) << "the state follows";
   EXPECT_THAT(w.shadow.metricsText(), HasSubstr("koord_shadow_lag_seconds 30"));
+  w.loop.advance(2s);
   w.binds(w.appears(aPod("q")), "a", 4s);
+  w.loop.advance(2s);
   EXPECT_EQ(w.count(Match::SameNode), 1u);
 }
 
@@ -101,6 +103,7 @@ TEST(ShadowLag, of_a_refusal_counts_for_that_refusal_only) {
   const auto fast = w.appears(aPod("fast").request("cpu", "9"));
   w.refuses(slow, 30s);
   w.refuses(fast);
+  w.loop.advance(2s);
   EXPECT_EQ(w.count(Skip::Late), 1u);
   EXPECT_EQ(w.count(Match::BothWait), 1u);
 }
@@ -111,6 +114,7 @@ TEST(ShadowLag, survives_impossible_times) {
   w.refuses(w.appears(aPod("old").request("cpu", "9")), 24h * 365 * 250);
   EXPECT_EQ(w.count(Skip::Late), 1u);
   w.refuses(w.appears(aPod("future").request("cpu", "9")), -24h * 365 * 200);
+  w.loop.advance(2s);
   EXPECT_EQ(w.count(Match::BothWait), 1u);
 }
 
@@ -122,6 +126,25 @@ TEST(ShadowLag, drops_differences_if_older_changes_follow_them) {
   w.loop.advance(5s);
   EXPECT_EQ(w.count(Skip::Late), 1u);
   EXPECT_EQ(w.count(Match::OnlyIncumbentPlaces), 0u);
+}
+
+TEST(ShadowLag, drops_agreements_too_and_keeps_those_whose_moment_has_passed) {
+  Watching w;
+  w.node(aNode("a"));
+  w.binds(w.appears(aPod("first")), "a");
+  EXPECT_EQ(w.count(Match::SameNode), 0u) << "its moment has not passed";
+  EXPECT_EQ(memberOf(w.shadow.report(), "open"), json::value(1));
+  w.loop.advance(2s);
+  EXPECT_EQ(w.count(Match::SameNode), 1u);
+  w.binds(w.appears(aPod("second")), "a");
+  w.loop.advance(500ms);
+  (void)w.appears(aPod("of-an-outage"), 1min);
+  w.loop.advance(5s);
+  EXPECT_EQ(w.count(Skip::Late), 1u);
+  EXPECT_EQ(w.count(Match::SameNode), 1u);
+  w.binds(w.appears(aPod("third")), "a");
+  w.loop.advance(2s);
+  EXPECT_EQ(w.count(Match::SameNode), 2u);
 }
 
 struct WatchingGang : Watching {
@@ -174,6 +197,7 @@ TEST(ShadowConfiguration, leaves_room_for_what_another_profile_of_the_incumbent_
   (void)w.appears(
       aPod("promised").scheduler("batch").nominated("a").priority(10).request("cpu", "3"));
   w.refuses(w.appears(aPod("low").request("cpu", "2")));
+  w.loop.advance(2s);
   EXPECT_EQ(w.count(Match::BothWait), 1u);
 }
 

@@ -101,7 +101,7 @@ json::value Shadow::report() const {
       {"compared", compared},
       {"agreed", agreed},
       {"agreedOnNearbyState", nearby},
-      {"open", open_.size()},
+      {"open", open_.size() + agreed_.size()},
       {"results", std::move(results)},
       {"skipped", std::move(skipped)},
       {"refusedWrites", std::move(refused)},

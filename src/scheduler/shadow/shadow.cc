@@ -12,6 +12,7 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::size_t kMostOpen = 256;
+constexpr std::size_t kMostAgreed = 1 << 16;
 constexpr Duration kTellEvery = std::chrono::minutes(1);
 
 const api::PodCondition* scheduledCondition(const api::Pod& pod) {
@@ -259,11 +260,12 @@ void Shadow::compare(Question question) {
   if (!match) {
     fellBehind(Skip::Behind);
   } else if (agrees(*match)) {
-    metrics_.compared(*match);
+    if (agreed_.size() >= kMostAgreed) settleAgreements(agreed_.front().since + options_.moment);
+    agreed_.push_back({*match, now});
   } else {
     open_.push_back(describe(std::move(question), std::move(ours)));
-    if (open_.size() == 1) wakeAt(now + options_.moment);
   }
+  if (timer_ == 0) wakeInTime();
   budget_.spend(executor_.steadyNow() - now);
 }
 
@@ -282,13 +284,32 @@ Shadow::Difference Shadow::describe(Question question, Choice ours) {
   return difference;
 }
 
-void Shadow::wakeAt(SteadyTime when) {
-  executor_.cancel(timer_);
-  timer_ = executor_.runAt(when, [this] {
+// When the moment of the oldest result has passed.
+void Shadow::wakeInTime() {
+  if (open_.empty() && agreed_.empty()) return;
+  SteadyTime oldest = SteadyTime::max();
+  if (!open_.empty()) oldest = open_.front().since;
+  if (!agreed_.empty()) oldest = std::min(oldest, agreed_.front().since);
+  timer_ = executor_.runAt(oldest + options_.moment, [this] {
     timer_ = 0;
-    settle();
-    if (!open_.empty()) wakeAt(open_.front().since + options_.moment);
+    const SteadyTime now = executor_.steadyNow();
+    settleAgreements(now);
+    if (!open_.empty() && open_.front().since + options_.moment <= now) settle();
+    wakeInTime();
   });
+}
+
+// Those whose moment has passed.
+void Shadow::settleAgreements(SteadyTime now) {
+  while (!agreed_.empty() && agreed_.front().since + options_.moment <= now) {
+    const Agreement agreement = agreed_.front();
+    agreed_.pop_front();
+    if (lateAt_ >= agreement.since) {
+      fellBehind(Skip::Late);
+    } else {
+      metrics_.compared(agreement.match);
+    }
+  }
 }
 
 // Ends the oldest open difference, and all others whose moment has passed.

@@ -23,7 +23,8 @@
 // than `lag` after it happened is skipped, counted and logged. Creations and bindings, whose time
 // the API server writes, say how late the watch is.
 //
-// Memory: a number for each waiting pod, the last differences, and the changes of a moment. Time:
+// Memory: a number for each waiting pod, the last differences, and the changes and results of a
+// moment. Time:
 // at most `share` percent of a second for a comparison with all its decisions, and of all time;
 // what does not fit is skipped, counted and logged.
 //
@@ -119,9 +120,10 @@ class Shadow {
   Difference describe(Question question, Choice ours);
   NodeId nodeOf(const Choice& choice);
   void settle();
+  void settleAgreements(SteadyTime now);
   void finish(Difference difference);
   std::optional<Match> checkAgain(const Difference& difference);
-  void wakeAt(SteadyTime when);
+  void wakeInTime();
   void record(Difference difference);
   void fellBehind(Skip why);
   json::value gains() const;
@@ -136,7 +138,12 @@ class Shadow {
   RecentChanges changes_;
   std::unordered_map<std::string, Seen> seen_;  // waiting pods of any scheduler, by uid
   std::uint64_t pods_ = 0;
+  struct Agreement {
+    Match match = Match::SameNode;
+    SteadyTime since{};
+  };
   std::deque<Difference> open_;          // may still turn out to be nearby
+  std::deque<Agreement> agreed_;         // may still turn out to be of an incomplete state
   std::deque<json::value> differences_;  // oldest first
   struct Gains {
     std::uint64_t placements = 0;  // that differ

@@ -43,11 +43,8 @@ namespace {
 constexpr std::string_view kSucceeded = "gang is already succeed";
 constexpr std::string_view kNotPlaced = "all pending pods is already been attempted";
 constexpr std::size_t kMaxOrders = 8;
-
-std::string reasonOf(const SearchResult& result) {
-  const bool diagnosed = result.status.rejected() && result.diagnosis.totalNodes > 0;
-  return diagnosed ? result.diagnosis.message() : result.status.message();
-}
+// Domains of a group in which a search with backtracking runs, because a group may have thousands.
+constexpr std::size_t kSearchedDomains = 8;
 
 // Moves the members with the demand of the first that failed to the front. Returns false if that
 // cannot help: the plugin did not reject the pod, the members before it want the same, or the
@@ -211,7 +208,7 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
       verdict = co_await trying;
     } while (!keepsNominations(verdict) && !ordered && moveFailedToFront(members, pods, moved));
     const bool planned = domain && !domain->places.empty();
-    if (!keepsNominations(verdict) && !planned)
+    if (!keepsNominations(verdict) && !planned && i < kSearchedDomains)
       if (std::optional<Status> found = searchDomain(group, members, domain))
         verdict = *std::move(found);
     // A plugin that also counts running members may accept a domain that takes no member.

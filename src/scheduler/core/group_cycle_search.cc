@@ -42,12 +42,17 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
         placement_(scheduler.shared_),
         placed_(members.size()) {
     if (domain) nodes_.intersect(domain->nodes);
-    findDemands();
+    const Status status = guarded(scheduler.observer_, kOfGroups, "Search", [&] {
+      findDemands();
+      return Status();
+    });
+    if (!status.ok()) demands_.clear();
   }
 
   // False if a search cannot find more than placing one member after the other: they are all alike,
   // or the group takes any outcome.
   bool mayHelp() const {
+    if (demands_.size() != members_.size()) return false;  // a plugin failed
     std::vector<std::size_t> all(members_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     if (canDoWithout(all)) return false;
@@ -55,7 +60,19 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
         all, [&](std::size_t i) { return demands_[i] != demands_.front() || needsOthers(i); });
   }
   const NodeSet& nodes() const { return nodes_; }
-  SearchScope scope() const { return {.among = domain_ ? &domain_->nodes : nullptr}; }
+  // Places a member that the search left out if it fits beside the others after all.
+  void tryLeftOut(std::size_t number) {
+    Member& member = members_[number];
+    Attempt& attempt = *member.attempt;
+    attempt.state = CycleState();
+    const SearchScope scope{.among = domain_ ? &domain_->nodes : nullptr};
+    member.result =
+        attempt.profile->search().find(attempt.state, attempt.pod.info, scope, attempt.timer);
+    member.outcome = Member::Outcome::Failed;
+    if (!member.result.status.ok()) return member.result.diagnosis.keepVerdicts();
+    member.result.status = placement_.assumeAndReserve(attempt, member.result.node);
+    member.outcome = member.result.status.ok() ? Member::Outcome::Placed : Member::Outcome::Refused;
+  }
   bool has(std::size_t number) const { return placed_[number]; }
   void commit() { placement_.commit(); }
   void releaseAll() { placement_.releaseAll(); }
@@ -73,11 +90,13 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
       SearchResult found =
           attempt.profile->search().find(attempt.state, attempt.pod.info, scope, attempt.timer);
       if (!found.status.ok()) break;
+      const std::string nominated = scheduler_.shared_.nominator.nodeOf(attempt.pod.uid());
       if (placement_.assumeAndReserve(attempt, found.node).ok()) {
         placed_[number] = true;
         members_[number].result = std::move(found);
         return {members_[number].result.node, members_[number].result.feasible};
       }
+      if (!nominated.empty()) scheduler_.shared_.nominator.add(attempt.pod.info, {true, nominated});
       left.erase(found.node);
     }
     return {};
@@ -111,18 +130,28 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
     bool select = false;
     for (std::size_t i = 0; i < members_.size(); ++i)
       select |= podOf(i).terms != nullptr || spreads(podOf(i));
-    using Demand = std::tuple<const PodClass*, std::string, std::string, const LabelSet*>;
+    using Demand = std::tuple<const PodClass*, ShapeId, std::int32_t, std::string, std::string,
+                              const LabelSet*>;
     std::map<Demand, std::uint64_t> known;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Attempt& attempt = *members_[i].attempt;
+      const PodInfo& pod = podOf(i);
       NodeSearch& search = attempt.profile->search();
       CycleState state;
       (void)search.prepare(state, attempt.pod.info);
       classes_.push_back(search.decidingClass(state));
-      const auto admits = search.admitKey(podOf(i));
-      const bool comparable = classes_.back() && admits;
-      Demand demand{classes_.back().get(), plugin_.groupOf(podOf(i)), admits.value_or(""),
-                    select ? podOf(i).labelSet.get() : nullptr};
+      const PodClass* const podClass = classes_.back().get();
+      // A shape covers neither volumes nor spread constraints.
+      const bool plain = pod.pod->spec.volumes.empty() && !select;
+      const ShapeId shape = podClass || !plain ? 0 : pod.shape;
+      const auto admits = search.admitKey(pod);
+      Demand demand{podClass,
+                    shape,
+                    pod.priority,
+                    plugin_.groupOf(pod),
+                    admits.value_or(""),
+                    select ? pod.labelSet.get() : nullptr};
+      const bool comparable = (podClass || shape != 0) && admits;
       demands_.push_back(comparable ? known.try_emplace(std::move(demand), i).first->second : i);
     }
   }
@@ -150,6 +179,7 @@ struct Refused {
         state(std::move(member.attempt->state)),
         node(member.attempt->node),
         nodeName(member.attempt->nodeName),
+        nominated(member.attempt->nominated),
         permitted(member.attempt->permitted) {}
   void restore(Member& member) {
     member.outcome = outcome;
@@ -157,6 +187,7 @@ struct Refused {
     member.attempt->state = std::move(state);
     member.attempt->node = node;
     member.attempt->nodeName = std::move(nodeName);
+    member.attempt->nominated = std::move(nominated);
     member.attempt->permitted = permitted;
   }
 
@@ -165,6 +196,7 @@ struct Refused {
   CycleState state;
   NodeId node;
   std::string nodeName;
+  std::string nominated;
   bool permitted;
 };
 
@@ -173,7 +205,9 @@ struct Refused {
 bool Scheduler::isWorthSearching(const std::vector<Member>& members) const {
   const auto placed = std::ranges::count(members, Member::Outcome::Placed, &Member::outcome);
   return placed > 0 && std::ranges::none_of(members, [this](const Member& member) {
-           return !stillNeedsNode(*member.attempt) ||
+           const bool error = member.outcome == Member::Outcome::Failed &&
+                              !member.result.status.ok() && !member.result.status.rejected();
+           return error || !stillNeedsNode(*member.attempt) ||
                   (shared_.extenders &&
                    shared_.extenders->concerns(*member.attempt->pod.info->pod));
          });
@@ -194,12 +228,12 @@ Status Scheduler::judgeFound(const std::string& group, std::vector<Member>& memb
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (world.has(i)) continue;
     Member& member = members[i];
-    member.attempt->state = CycleState();
-    member.result = member.attempt->profile->search().find(
-        member.attempt->state, member.attempt->pod.info, world.scope(), member.attempt->timer);
-    member.outcome = Member::Outcome::Failed;
-    member.result.diagnosis.keepVerdicts();
-    failed.push_back({member.attempt->pod.info, member.result.diagnosis.message()});
+    world.tryLeftOut(i);
+    if (member.outcome == Member::Outcome::Placed) {
+      placed.push_back(member.attempt->pod.info);
+    } else {
+      failed.push_back({member.attempt->pod.info, reasonOf(member.result)});
+    }
   }
   for (Member& member : members) recordSearch(*member.attempt, member.result);
   return guarded(observer_, kOfGroups, "Judge", [&] {

@@ -14,6 +14,12 @@ inline bool keepsNominations(const Status& verdict) {
   return verdict.ok() || verdict.code == Code::Wait;
 }
 
+// Why the search found no node.
+inline std::string reasonOf(const SearchResult& result) {
+  const bool diagnosed = result.status.rejected() && result.diagnosis.totalNodes > 0;
+  return diagnosed ? result.diagnosis.message() : result.status.message();
+}
+
 struct Scheduler::Member {
   explicit Member(std::unique_ptr<Attempt> owned) : attempt(std::move(owned)) {}
   // The result in the domain of nodes that was tried last.

@@ -105,10 +105,17 @@ bool GroupSearch::canLeaveOut(std::size_t member) {
   return can;
 }
 
-bool GroupSearch::fitsNow(std::size_t member) {
-  if (tryPlace(member, nodes_).node == kNoNode) return false;
-  world_.undo(member);
-  return true;
+// Whether enough members of the kind fit beside what is placed. None of them must be.
+bool GroupSearch::kindFits(std::uint64_t demand) {
+  std::vector<std::size_t> kind;
+  for (const std::size_t member : order_)
+    if (world_.demandOf(member) == demand) kind.push_back(member);
+  std::size_t choices = 0;
+  const std::size_t fit = countAlone(kind, choices);
+  if (fit == kind.size()) return true;
+  std::vector<std::size_t> without = leftOut_;
+  without.insert(without.end(), kind.begin() + static_cast<std::ptrdiff_t>(fit), kind.end());
+  return world_.canDoWithout(without);
 }
 
 GroupSearch::Frame GroupSearch::undoLast() {
@@ -124,12 +131,14 @@ GroupSearch::Frame GroupSearch::undoLast() {
 
 bool GroupSearch::backtrack() {
   const std::size_t failed = order_[frames_.size()];
+  const std::uint64_t demand = world_.demandOf(failed);
   bool jumps = !world_.needsOthers(failed);
+  // Members of its kind come right before it. Other nodes for them make no room for one more.
+  while (jumps && !frames_.empty() && world_.demandOf(frames_.back().member) == demand)
+    (void)undoLast();
   while (!frames_.empty() && !exhausted()) {
     Frame frame = undoLast();
-    // Among members with equal demands, the failed one was not offered all nodes.
-    jumps = jumps && world_.demandOf(frame.member) != world_.demandOf(failed);
-    if (jumps && !fitsNow(failed) && !canLeaveOut(failed)) continue;
+    if (jumps && !kindFits(demand)) continue;
     jumps = false;
     if (frame.node != kNoNode && decide(std::move(frame))) return true;
   }

@@ -12,14 +12,15 @@
 //   2. The members with the fewest choices of nodes come first.
 //   3. Each member gets its best node among those not tried yet at this point. If it finds none and
 //      the group can do without it, it is left out.
-//   4. Otherwise placements are undone, the last one first, until the member fits again. The member
-//      that was undone last takes its next node. All that was undone on the way cannot matter:
-//      without any of it, the member would not have fitted either.
+//   4. Otherwise placements are undone, the last one first, until all members of its kind fit again.
+//      The member that was undone last takes its next node. What was undone on the way does not
+//      matter: without it, the kind would not have fitted either.
 //   5. Members with equal demands are interchangeable. A node that was tried for one of them in
 //      vain is not tried for the next ones while the members before them keep their nodes.
 //
-// Rule 4 is right if members never make room for others. Pod affinity does: a member that the
-// others may help undoes one placement at a time, and comes after the others.
+// Rule 4 is right if members never make room for others, and if members of one kind find as many
+// nodes in any order. Pod affinity and spreading break that: a member that others may help undoes
+// one placement at a time, and comes after the others.
 //
 // With enough steps the search finds a placement if there is one (node by node: which devices a
 // member gets on its node is left to the Reserve plugins). A step is one search for one member.
@@ -84,7 +85,7 @@ class GroupSearch {
   // Undoes decisions until one of them can be changed, and changes it. False: none can be.
   bool backtrack();
   bool decide(Frame frame);
-  bool fitsNow(std::size_t member);
+  bool kindFits(std::uint64_t demand);
   bool canLeaveOut(std::size_t member);
   Frame undoLast();
 

@@ -174,6 +174,21 @@ TEST(GroupSearch, what_cannot_help_is_not_tried_again) {
   EXPECT_LT(search.steps(), 200u);
 }
 
+TEST(GroupSearch, many_members_that_lack_one_place_move_the_member_that_took_it) {
+  SearchWorld world;
+  // The large member prefers the first node, which has room for nine small members without it.
+  world.nodes = {{{9, 9}, 0}, {{8, 1}, 0}};
+  for (int n = 0; n < 38; ++n) world.nodes.push_back({{1, 1}, 1});
+  world.members.assign(41, {.wants = {1, 1}});
+  world.members.push_back({.wants = {8, 1}});
+  world.minimum = world.members.size();
+  EXPECT_FALSE(world.placedGreedily());
+  const NodeSet nodes = world.all();
+  GroupSearch search(world, nodes, world.members.size(), 200 + 4 * world.members.size());
+  EXPECT_TRUE(search.run());
+  EXPECT_EQ(world.placed.size(), world.members.size());
+}
+
 TEST(GroupSearch, a_search_without_a_limit_finds_a_placement_if_there_is_one) {
   Random random(7);
   std::size_t exist = 0, greedy = 0;

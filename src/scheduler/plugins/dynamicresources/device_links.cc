@@ -55,11 +55,11 @@ bool shareHardware(const Names& a, const Names& b) {
   return !a.empty() && !b.empty() && (std::ranges::includes(a, b) || std::ranges::includes(b, a));
 }
 
-// The identities of the device's hardware that its slice tells: its own, or, without any, those of
-// devices that share its counters.
+// The identities of the device's hardware that its slice tells: its own, and those of devices that
+// share its counters.
 Identities identitiesIn(const api::ResourceSlice& slice, const api::SliceDevice& device) {
   Identities identities = identitiesOf(device);
-  if (!identities.empty() || device.consumesCounters.empty()) return identities;
+  if (device.consumesCounters.empty()) return identities;
   const Names counterSets = counterSetsOf(device);
   for (const api::SliceDevice& other : slice.spec.devices)
     if (shareHardware(counterSets, counterSetsOf(other))) identities.merge(identitiesOf(other));
@@ -226,11 +226,11 @@ void DeviceLinks::sliceChanging(const dra::SlicePtr& before, const dra::SlicePtr
                                                                : before->spec.nodeName);
     if (node.empty()) continue;
     const api::SliceDevice* now = find(after, pool, device.name);
-    if (now && identitiesOf(*now) == identitiesOf(device) &&
-        counterSetsOf(*now) == counterSetsOf(device))
+    const Identities told = identitiesIn(*before, device);
+    if (now && identitiesIn(*after, *now) == told && counterSetsOf(*now) == counterSetsOf(device))
       continue;
-    Identities identities = identitiesIn(*before, device);
-    // Devices of other slices may share its counters.
+    // The links are exact. Without a Device there are none.
+    Identities identities = identitiesOf(device);
     const auto id = cluster_.findNode(node);
     if (const NodeLinks* links = id ? of(*id) : nullptr) {
       const ListedDevices& listed = *shared_.listed->listedOn(*id);
@@ -238,6 +238,8 @@ void DeviceLinks::sliceChanging(const dra::SlicePtr& before, const dra::SlicePtr
         if (link.pool == use && link.device == device.name)
           for (const auto& [identity, number] : listed.identities)
             if (std::ranges::binary_search(link.hardware, number)) identities.insert(identity);
+    } else {
+      identities = told;
     }
     Former& former = former_[{pool, device.name}];
     former.node = node;

@@ -56,6 +56,10 @@ std::shared_ptr<const api::Pod> servicePod(const Parameters& parameters, const S
   return pod;
 }
 
+bool isMidJob(const Parameters& parameters, const Arm& arm, const Job& job) {
+  return arm.longJobsAreMid && job.minutes >= parameters.longJobMinutes;
+}
+
 std::shared_ptr<const api::Pod> jobPod(const Parameters& parameters, const Arm& arm, const Job& job,
                                        const std::string& name, const std::string& scheduler) {
   auto pod = emptyPod(name, scheduler);
@@ -64,7 +68,7 @@ std::shared_ptr<const api::Pod> jobPod(const Parameters& parameters, const Arm& 
     resources.requests["cpu"] = milliQuantity(job.cores);
     resources.requests["memory"] = bytesQuantity(job.memoryGib);
   } else {
-    const bool mid = arm.longJobsAreMid && job.minutes >= parameters.longJobMinutes;
+    const bool mid = isMidJob(parameters, arm, job);
     pod->metadata.labels[std::string(model::kLabelQos)] = "BE";
     pod->spec.priority = mid ? kMidPriority : kBatchPriority;
     resources.requests[std::string(mid ? model::kMidCpu : model::kBatchCpu)] =

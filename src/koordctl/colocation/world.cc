@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <memory>
 #include <unordered_map>
 
@@ -165,7 +166,7 @@ class World {
     outcome_.wastedCoreHours += (stopped.job.coreSeconds - stopped.left) / 3600;
     running_.erase(name);
     cluster_.remove(name);
-    again_.push_back(stopped.job);
+    later_[isMid(stopped.job)].push_front(stopped.job);
   }
 
   // The scheduler has removed the pod already.
@@ -203,27 +204,41 @@ class World {
     cluster_.report(metric);
   }
 
-  // Keeps the backlog full: killed jobs first.
+  bool isMid(const Job& job) const { return isMidJob(parameters_, arm_, job); }
+
+  // Keeps the backlogs of batch and of mid jobs full: killed jobs first. Each class has its own, so
+  // that jobs which wait for one resource do not keep others from the other.
   void submit() {
     if (arm_.jobs == JobKind::None) return;
-    const auto backlog = static_cast<std::size_t>(parameters_.backlog);
-    while (cluster_.waiting() < backlog) {
-      Job job;
-      if (again_.empty()) {
-        job = workload_.nextJob();
-      } else {
-        job = again_.back();
-        again_.pop_back();
-      }
-      const std::string name = fmt::format("job-{}-{}", job.id, submitted_++);
-      running_[name] = job;
-      cluster_.add(jobPod(parameters_, arm_, job, name, kScheduler));
+    for (const bool mid : {false, true}) {
+      if (mid && !arm_.longJobsAreMid) continue;
+      const auto backlog = static_cast<std::size_t>(parameters_.backlog);
+      while (waiting_[mid] < backlog) submit(nextJob(mid));
     }
+  }
+
+  Job nextJob(bool mid) {
+    while (later_[mid].empty()) {
+      Job job = workload_.nextJob();
+      later_[isMid(job)].push_back(job);
+    }
+    const Job job = later_[mid].front();
+    later_[mid].pop_front();
+    return job;
+  }
+
+  void submit(const Job& job) {
+    ++waiting_[isMid(job)];
+    const std::string name = fmt::format("job-{}-{}", job.id, submitted_++);
+    running_[name] = job;
+    cluster_.add(jobPod(parameters_, arm_, job, name, kScheduler));
   }
 
   void started(const std::string& name) {
     Host& host = *hosts_[hostOf_.at(cluster_.nodeOf(name))];
-    host.machine.addJob(cluster_.pod(name), running_.at(name));
+    const Job& job = running_.at(name);
+    --waiting_[isMid(job)];
+    host.machine.addJob(cluster_.pod(name), job);
   }
 
   void takeMoment() {
@@ -265,7 +280,9 @@ class World {
   std::vector<std::unique_ptr<Host>> hosts_;
   std::unordered_map<std::string, std::size_t> hostOf_;  // by name
   std::unordered_map<std::string, Job> running_;         // and waiting, by name of the pod
-  std::vector<Job> again_;
+  // By class: batch, mid.
+  std::deque<Job> later_[2];         // not submitted yet
+  std::size_t waiting_[2] = {0, 0};  // submitted, without a node
   std::uint64_t submitted_ = 0;
   double now_ = 0, nextMoment_ = 0;
   WeightedHistogram slowdowns_, allSlowdowns_, utilisation_, memory_, momentCpu_, momentServices_;

@@ -9,8 +9,8 @@
 // resources. The scheduler runs at every step. A job that is killed waits again and begins from
 // zero.
 //
-// `backlog` jobs wait at any time, so that the work done shows what a cluster can give, and not
-// what was asked for.
+// `backlog` jobs of each class wait at any time, so that the work done shows what a cluster can
+// give, and not what was asked for.
 
 #include <cstdint>
 #include <string>

@@ -79,6 +79,13 @@ TEST(ColocationWorldTest, starved_jobs_are_killed_and_their_work_is_wasted) {
   EXPECT_EQ(colocationRun(parameters, "upstream").evictions, 0) << "no thresholds are shipped";
 }
 
+TEST(ColocationWorldTest, jobs_that_wait_for_mid_resources_do_not_keep_batch_jobs_waiting) {
+  Parameters parameters = smallWorld();
+  parameters.jobMemoryPerCore = 5;  // there is little mid memory
+  EXPECT_GT(colocationRun(parameters, "recommended").usefulCoreHours,
+            0.8 * colocationRun(parameters, "recommended, no prediction").usefulCoreHours);
+}
+
 TEST(ColocationWorldTest, a_full_memory_kills_jobs) {
   Parameters parameters = smallWorld();
   parameters.memorySwing = 0.6;

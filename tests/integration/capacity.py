@@ -8,6 +8,7 @@ It needs neither root nor a host node; 77 without kubectl.
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -88,19 +89,32 @@ class CapacityTest:
         refused = self.capacity("--nodes-for", "--like", "nowhere", objects=[deployment("wave", 1, "1")], status=2)
         check('there is no node "nowhere"' in refused, refused)
 
-    def a_snapshot_answers_as_the_cluster_did(self):
-        file = os.path.join(self.folder, "case.snap")
-        subprocess.run([os.path.join(self.options.programs, "koordctl"), "snapshot", file, "--support", "--kubeconfig",
+    def snapshot(self, name, *flags):
+        file = os.path.join(self.folder, name)
+        subprocess.run([os.path.join(self.options.programs, "koordctl"), "snapshot", file, "--support", *flags, "--kubeconfig",
                         self.cluster.kubeconfig], check=True, capture_output=True)
+        return file
+
+    def snapshots_answer_as_the_cluster_did(self):
+        """Also one with other names, in which no old one is left."""
+        self.create([deployment("payments", 3, "2")])
+        wait_until("three pods have nodes", lambda: self.placed("payments") == 3, 30)
+        names = {item["metadata"]["name"] for kind in ("nodes", "pods") for item in self.cluster.get(kind)["items"]}
+        plain, hashed = self.snapshot("plain.snap"), self.snapshot("hashed.snap", "--hash-names")
         told = self.capacity(objects=gang("train", 3, "5"))["status"]["fill"]
         self.cluster.stop()
-        answer = self.capacity("--snapshot", file, "--config", os.path.join(self.cluster.data, "koord-scheduler.yaml"),
-                               objects=gang("train", 3, "5"))["status"]["fill"]
-        check(told["copies"] > 0 and answer["copies"] == told["copies"], f"{answer}\nis not {told}")
+        config = os.path.join(self.cluster.data, "koord-scheduler.yaml")
+        for file in (plain, hashed):
+            answer = self.capacity("--snapshot", file, "--config", config, objects=gang("train", 3, "5"))["status"]["fill"]
+            check(told["copies"] > 0 and answer["copies"] == told["copies"], f"{file}: {answer}\nis not {told}")
+        for file, expected in ((plain, names | {"payments"}), (hashed, set())):
+            words = set(re.findall(r"[a-zA-Z0-9._-]+", subprocess.run(["tar", "--zstd", "-xOf", file], check=True, capture_output=True,
+                                                                      text=True).stdout))
+            check(words & (names | {"payments"}) == expected, f"{file} has {words & names}")
 
     def steps(self):
         return (self.as_many_pods_fit_as_are_counted, self.a_quota_limits_what_fits, self.nodes_are_counted,
-                self.a_snapshot_answers_as_the_cluster_did)
+                self.snapshots_answer_as_the_cluster_did)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@
 //   2. The members with the fewest choices of nodes come first.
 //   3. Each member gets its best node among those not tried yet at this point. If it finds none and
 //      the group can do without it, it is left out.
-//   4. Otherwise placements are undone, the last one first, until all members of its kind fit again.
-//      The member that was undone last takes its next node. What was undone on the way does not
-//      matter: without it, the kind would not have fitted either.
+//   4. Otherwise placements are undone, the last one first, until all members of its kind fit. The
+//      member that was undone last takes its next node. What was undone on the way does not matter:
+//      without it, the kind would not have fitted either.
 //   5. Members with equal demands are interchangeable. A node that was tried for one of them in
 //      vain is not tried for the next ones while the members before them keep their nodes.
 //

@@ -229,18 +229,18 @@ void DeviceLinks::sliceChanging(const dra::SlicePtr& before, const dra::SlicePtr
     const Identities told = identitiesIn(*before, device);
     if (now && identitiesIn(*after, *now) == told && counterSetsOf(*now) == counterSetsOf(device))
       continue;
-    // The links are exact. Without a Device there are none.
-    Identities identities = identitiesOf(device);
+    // The links are exact. Without the hardware in a Device there are none.
+    Identities linked;
     const auto id = cluster_.findNode(node);
     if (const NodeLinks* links = id ? of(*id) : nullptr) {
       const ListedDevices& listed = *shared_.listed->listedOn(*id);
       for (const Link& link : links->links)
         if (link.pool == use && link.device == device.name)
           for (const auto& [identity, number] : listed.identities)
-            if (std::ranges::binary_search(link.hardware, number)) identities.insert(identity);
-    } else {
-      identities = told;
+            if (std::ranges::binary_search(link.hardware, number)) linked.insert(identity);
     }
+    Identities identities = linked.empty() ? told : identitiesOf(device);
+    identities.merge(linked);
     Former& former = former_[{pool, device.name}];
     former.node = node;
     former.identities.merge(identities);

@@ -53,6 +53,14 @@ std::map<std::string, int> roomFor(Model model, const std::vector<PodObject>& po
   return placed;
 }
 
+// Members that plain evaluation places on trial get no CPUs of NUMA nodes. So it cannot say how
+// many of them fit.
+bool lacksNumaNodes(const api::Pod& pod) {
+  return std::ranges::any_of(pod.status.conditions, [](const api::PodCondition& condition) {
+    return condition.type == "PodScheduled" && condition.message.find("NUMA") != std::string::npos;
+  });
+}
+
 bool saysMembersHadNodes(const api::PodGroup& group) {
   const api::PodGroupStatus& status = group.status;
   const std::string& phase = status.phase;
@@ -422,6 +430,8 @@ std::string GangsFeature::whyVain(const Model& model, const std::vector<std::str
   }
   // Which nodes members get decides how many get one.
   if (waiting.empty() || model.scoredByOthers) return "";
+  for (const auto& pod : waiting)
+    if (lacksNumaNodes(*pod)) return "";
   for (const auto& pod : waiting)
     for (const auto& [name, node] : model.nodes)
       if (model.isUndecided(*pod, *node)) return "";

@@ -99,10 +99,7 @@ def pods(home):
 
 
 def check_agreement(report):
-    # The API does not show what the incumbent knew at a moment: of decisions within milliseconds, one may have been
-    # made on a state that the shadow never saw.
-    differ = report["compared"] - report["agreed"]
-    check(differ <= max(1, report["compared"] // 100), json.dumps(report, indent=1))
+    check(report["agreed"] == report["compared"], json.dumps(report, indent=1))
 
 
 def agrees(home):

@@ -179,12 +179,25 @@ TEST(RecentChanges, reverts_ends_and_the_bindings_of_pods_that_come_later) {
 
   EXPECT_FALSE(c.find());
   EXPECT_THAT(c.states, ElementsAre("early late", "early gone late", "early gone",  // step by step
-                                    "early", "early gone"));  // without late and low at once
+                                    "early low", "early", "early gone",             // without late
+                                    "early", "early gone"));  // without low, too
   EXPECT_EQ(c.state(), "early late low") << "all of it is reverted";
   EXPECT_TRUE(c.find("early gone late"));
   EXPECT_EQ(c.state(), "early late low");
   EXPECT_FALSE(c.find("none", c.start + 1s));
   EXPECT_THAT(c.states, ElementsAre()) << "nothing has changed since then";
+}
+
+// It came when the pod had left the queue, and was bound faster.
+TEST(RecentChanges, reverts_the_binding_of_a_pod_of_higher_priority_that_came_later) {
+  ChangingCluster c;
+  c.binds("above-and-earlier", {9, 1}, 9);
+  c.binds("above-and-later", {9, 6}, 9);
+  c.binds("later", {0, 7});
+  EXPECT_TRUE(c.find("above-and-earlier"));
+  EXPECT_TRUE(c.find("above-and-earlier above-and-later"));
+  EXPECT_FALSE(c.find("above-and-later"));
+  EXPECT_EQ(c.state(), "above-and-earlier above-and-later later");
 }
 
 TEST(RecentChanges, restores_nominations) {

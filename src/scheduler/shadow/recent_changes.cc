@@ -55,18 +55,18 @@ void RecentChanges::nominated(const PodPtr& pod, SteadyTime now) {
   add({Kind::Nominated, now, pod, {}, nominator_.nodeOf(pod->uid()), {}});
 }
 
-bool RecentChanges::comesLater(const Change& change, const Question& question) const {
+RecentChanges::Order RecentChanges::orderOf(const Change& change, const Question& question) {
   const Place &its = change.place, &own = question.place;
-  const bool later =
-      its.priority < own.priority || (its.priority == own.priority && its.seen > own.seen);
-  return change.kind == Kind::Bound && change.at >= question.since && later &&
-         change.pod->uid() != question.uid;
+  if (its.seen < own.seen) return its.priority >= own.priority ? Order::Before : Order::Unknown;
+  return its.priority <= own.priority ? Order::After : Order::Unknown;
 }
 
-bool RecentChanges::withoutLater(const Question& question) {
+bool RecentChanges::without(Order order, const Question& question) {
   bool any = false;
   for (const Change& change : changes_)
-    if (comesLater(change, question)) any |= cluster_.removePod(change.pod->uid()).has_value();
+    if (change.kind == Kind::Bound && change.at >= question.since &&
+        change.pod->uid() != question.uid && orderOf(change, question) == order)
+      any |= cluster_.removePod(change.pod->uid()).has_value();
   return any;
 }
 
@@ -93,7 +93,7 @@ bool RecentChanges::stepBack(const Question& question, const std::function<bool(
   for (const Change& change : std::views::reverse(changes_)) {
     if (change.at < question.since || steps == kMostSteps) break;
     if (change.pod->uid() == question.uid) continue;
-    if (change.kind == Kind::Bound && !comesLater(change, question)) continue;
+    if (change.kind == Kind::Bound && orderOf(change, question) == Order::Before) continue;
     if (!revert(change, nominations)) continue;
     ++steps;
     if (agrees()) return true;
@@ -107,7 +107,12 @@ bool RecentChanges::anyState(const Question& question, const std::function<bool(
     if (stepBack(question, agrees)) return true;
   }
   Cluster::Transaction state(cluster_);
-  return withoutLater(question) && (agrees() || stepBack(question, agrees));
+  for (const Order order : {Order::After, Order::Unknown}) {
+    if (!without(order, question)) continue;
+    Cluster::Transaction earlier(cluster_);
+    if (agrees() || stepBack(question, agrees)) return true;
+  }
+  return false;
 }
 
 }  // namespace koord::scheduler

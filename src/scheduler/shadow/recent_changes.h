@@ -8,13 +8,17 @@
 // taken before the end of a pod was known. If the shadow differs on the state that the API shows,
 // it decides again on earlier states: from the latest change back it reverts
 //   - the ends of pods, and nominations;
-//   - the bindings of pods that come after this pod in the queue's order (lower priority; else seen
-//     later), because they may have been decided after it. A scheduler knows its own bindings at
-//     once, so those of other pods stay.
+//   - the bindings of pods that may have been decided after it.
+// A queue sorts by priority and then by time. So a pod that was seen earlier and has no lower
+// priority was decided before it, and its binding stays. A pod that was seen later and has no
+// higher priority was decided after it. Of others the order is unknown: one of the two pods may
+// have left the queue before the other came. So it also decides on the states without all pods that
+// were decided after it, with and without those of unknown order.
+//
 // If it agrees on one of these states, the difference is one of timing and not of judgement. A
 // change that happened within the moment by chance may hide a difference, so the moment is short.
 //
-// Cost: one decision for each state, at most 2 * kMostSteps.
+// Cost: one decision for each state, at most 3 * kMostSteps + 2.
 
 #include <deque>
 #include <functional>
@@ -65,9 +69,13 @@ class RecentChanges {
   };
   class Nominations;
 
+  // When a bound pod was decided, compared with the pod of the question.
+  enum class Order { Before, Unknown, After };
+
   void add(Change change);
-  bool comesLater(const Change& change, const Question& question) const;
-  bool withoutLater(const Question& question);
+  static Order orderOf(const Change& change, const Question& question);
+  // Removes the pods of this order whose bindings matter. Returns false if there are none.
+  bool without(Order order, const Question& question);
   // Returns false if there was nothing to revert.
   bool revert(const Change& change, Nominations& nominations);
   bool stepBack(const Question& question, const std::function<bool()>& agrees);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "base/time.h"
 #include "base/utf8.h"
 #include "kube/request_lane.h"
 #include "net/http_transport.h"
@@ -17,15 +18,25 @@ namespace {
 constexpr std::size_t kAtOnce = 64;
 
 // The calls to one service, or one URL.
-using Lanes = std::map<std::string, kube::RequestLane, std::less<>>;
+using LanePtr = std::shared_ptr<kube::RequestLane>;
+using Lanes = std::map<std::string, LanePtr, std::less<>>;
 
-// Waits for a place in the lane, then calls. The timeout of the call begins after the wait.
-Task<Result<std::string>> post(net::HttpTransport* client, Executor* executor,
-                               kube::RequestLane* lane, Result<net::HttpRequest> request) {
+// Waits for a place in the lane, then calls. The wait counts for the timeout. So a webhook that hangs
+// delays no write for longer than its timeout, however many writes there are.
+Task<Result<std::string>> post(net::HttpTransport* client, Executor* executor, LanePtr lane,
+                               Result<net::HttpRequest> request) {
   if (!request) co_return fail(std::move(request.error()));
+  const std::string url = request->url;
+  const Duration timeout = request->timeout;
+  const SteadyTime begun = executor->steadyNow();
   kube::RequestLane::Place place(*lane);
   co_await place;
-  const std::string url = request->url;
+  request->timeout =
+      std::chrono::floor<std::chrono::milliseconds>(timeout - (executor->steadyNow() - begun));
+  if (request->timeout <= std::chrono::milliseconds::zero())
+    co_return fail(ErrorCode::Timeout,
+                   fmt::format("POST {}: {} earlier calls did not end within the timeout of {}",
+                               url, kAtOnce, formatDuration(timeout)));
   auto fetching = client->fetch(*executor, *std::move(request));
   auto response = co_await fetching;
   if (!response) co_return fail(std::move(response.error()));
@@ -72,9 +83,10 @@ WebhookCaller makeWebhookCaller(net::HttpTransport& client, Executor& executor,
           lanes = std::make_shared<Lanes>()](WebhookRequest request) {
     const auto& service = request.service;
     auto name = request.url.empty() ? service.namespace_ + "/" + service.name : request.url;
-    auto& lane = lanes->try_emplace(std::move(name), *executor, kube::RateLimit(0, 1), kAtOnce)
-                     .first->second;
-    return post(client, executor, &lane, prepare(resolver, std::move(request)));
+    LanePtr& lane = (*lanes)[std::move(name)];
+    if (!lane)
+      lane = std::make_shared<kube::RequestLane>(*executor, kube::RateLimit(0, 1), kAtOnce);
+    return post(client, executor, lane, prepare(resolver, std::move(request)));
   };
 }
 

@@ -18,8 +18,8 @@ namespace koord::apiserver {
 // The certificate is still verified for the service's DNS name.
 using ServiceResolver = std::function<Result<std::string>(const api::ServiceReference& service)>;
 
-// Client and executor must outlive the caller, and the caller must outlive its calls. A webhook
-// gets at most 64 calls at the same time; further calls wait for their turn.
+// Client and executor must outlive the caller and its calls. A webhook gets at most 64 calls at the
+// same time. Further calls wait for their turn, within their timeout.
 WebhookCaller makeWebhookCaller(net::HttpTransport& client, Executor& executor,
                                 ServiceResolver resolver);
 

@@ -21,7 +21,7 @@ class SlowTransport final : public net::HttpTransport {
   Task<Result<net::HttpResponse>> fetch(Executor&, net::HttpRequest request) override {
     most = std::max(most, ++running);
     last = std::move(request);
-    auto pause = sleepFor(executor_, 1s);
+    auto pause = sleepFor(executor_, takes);
     co_await pause;
     --running;
     ++answered;
@@ -35,6 +35,7 @@ class SlowTransport final : public net::HttpTransport {
   }
 
   net::HttpRequest last;
+  Duration takes = 1s;
   int running = 0, most = 0, answered = 0;
 
  private:
@@ -75,6 +76,19 @@ TEST_F(WebhookCallerTest, ABurstOfCallsOpensABoundedNumberOfConnections) {
   EXPECT_EQ(network.most, 64);
   ASSERT_EQ(results.size(), 200u);
   for (const auto& result : results) EXPECT_EQ(result, "answer");
+}
+
+TEST_F(WebhookCallerTest, TheWaitForOtherCallsCountsForTheTimeout) {
+  network.takes = 7s;
+  for (int i = 0; i < 200; ++i) call("pods");
+  loop.advance(7s + 1ms);
+  EXPECT_EQ(network.last.timeout, 3s) << "of 10 s";
+  EXPECT_EQ(results.size(), 64u);
+  loop.advance(7s);
+  EXPECT_EQ(network.answered, 128) << "the others have no time left";
+  ASSERT_EQ(results.size(), 200u);
+  ASSERT_FALSE(results.back());
+  EXPECT_THAT(results.back().error().message, HasSubstr("did not end within the timeout of 10s"));
 }
 
 TEST_F(WebhookCallerTest, ASlowWebhookDoesNotDelayAnother) {

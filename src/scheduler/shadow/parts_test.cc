@@ -179,7 +179,7 @@ TEST(RecentChanges, reverts_ends_and_the_bindings_of_pods_that_come_later) {
 
   EXPECT_FALSE(c.find());
   EXPECT_THAT(c.states, ElementsAre("early late", "early gone late", "early gone",  // step by step
-                                    "early low", "early", "early gone",             // without late
+                                    "early low", "early gone low",                  // without late
                                     "early", "early gone"));  // without low, too
   EXPECT_EQ(c.state(), "early late low") << "all of it is reverted";
   EXPECT_TRUE(c.find("early gone late"));
@@ -198,6 +198,17 @@ TEST(RecentChanges, reverts_the_binding_of_a_pod_of_higher_priority_that_came_la
   EXPECT_TRUE(c.find("above-and-earlier above-and-later"));
   EXPECT_FALSE(c.find("above-and-later"));
   EXPECT_EQ(c.state(), "above-and-earlier above-and-later later");
+}
+
+// Of two pods in one moment, the binding of the first may show after the end of a victim of the other.
+TEST(RecentChanges, keeps_a_binding_of_unknown_order_and_reverts_an_end_before_it) {
+  ChangingCluster c;
+  const PodPtr victim = c.w.bound(aPod("victim").nodeName("a"));
+  c.changes.ended(*c.w.cluster().findPod(victim->uid()), c.start);
+  c.w.cluster().removePod(victim->uid());
+  c.binds("above-and-later", {9, 6}, 9);
+  c.binds("later", {0, 7});
+  EXPECT_TRUE(c.find("above-and-later victim"));
 }
 
 TEST(RecentChanges, restores_nominations) {

@@ -87,13 +87,14 @@ bool RecentChanges::revert(const Change& change, Nominations& nominations) {
   return cluster_.live().contains(node) && cluster_.assume(info, node, grants).has_value();
 }
 
-bool RecentChanges::stepBack(const Question& question, const std::function<bool()>& agrees) {
+bool RecentChanges::stepBack(const Question& question, Order from,
+                             const std::function<bool()>& agrees) {
   Nominations nominations(nominator_);
   std::size_t steps = 0;
   for (const Change& change : std::views::reverse(changes_)) {
     if (change.at < question.since || steps == kMostSteps) break;
     if (change.pod->uid() == question.uid) continue;
-    if (change.kind == Kind::Bound && orderOf(change, question) == Order::Before) continue;
+    if (change.kind == Kind::Bound && orderOf(change, question) < from) continue;
     if (!revert(change, nominations)) continue;
     ++steps;
     if (agrees()) return true;
@@ -104,13 +105,13 @@ bool RecentChanges::stepBack(const Question& question, const std::function<bool(
 bool RecentChanges::anyState(const Question& question, const std::function<bool()>& agrees) {
   {
     Cluster::Transaction state(cluster_);
-    if (stepBack(question, agrees)) return true;
+    if (stepBack(question, Order::Unknown, agrees)) return true;
   }
   Cluster::Transaction state(cluster_);
   for (const Order order : {Order::After, Order::Unknown}) {
     if (!without(order, question)) continue;
     Cluster::Transaction earlier(cluster_);
-    if (agrees() || stepBack(question, agrees)) return true;
+    if (agrees() || stepBack(question, Order::After, agrees)) return true;
   }
   return false;
 }

@@ -12,8 +12,9 @@
 // A queue sorts by priority and then by time. So a pod that was seen earlier and has no lower
 // priority was decided before it, and its binding stays. A pod that was seen later and has no
 // higher priority was decided after it. Of others the order is unknown: one of the two pods may
-// have left the queue before the other came. So it also decides on the states without all pods that
-// were decided after it, with and without those of unknown order.
+// have left the queue before the other came. So it also begins with the states without all pods
+// that were decided after it, with and without those of unknown order, and reverts ends and
+// nominations from there.
 //
 // If it agrees on one of these states, the difference is one of timing and not of judgement. A
 // change that happened within the moment by chance may hide a difference, so the moment is short.
@@ -78,7 +79,9 @@ class RecentChanges {
   bool without(Order order, const Question& question);
   // Returns false if there was nothing to revert.
   bool revert(const Change& change, Nominations& nominations);
-  bool stepBack(const Question& question, const std::function<bool()>& agrees);
+  // Reverts one change after the other, from the latest back. Of bindings, those of this order and
+  // of later ones.
+  bool stepBack(const Question& question, Order from, const std::function<bool()>& agrees);
 
   Cluster& cluster_;
   Nominator& nominator_;

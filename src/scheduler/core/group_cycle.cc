@@ -208,9 +208,10 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
       verdict = co_await trying;
     } while (!keepsNominations(verdict) && !ordered && moveFailedToFront(members, pods, moved));
     const bool planned = domain && !domain->places.empty();
-    if (!keepsNominations(verdict) && !planned && i < kSearchedDomains)
-      if (std::optional<Status> found = searchDomain(group, members, domain))
-        verdict = *std::move(found);
+    if (!keepsNominations(verdict) && !planned && i < kSearchedDomains) {
+      auto searching = searchDomain(group, members, domain);
+      if (std::optional<Status> found = co_await searching) verdict = *std::move(found);
+    }
     // A plugin that also counts running members may accept a domain that takes no member.
     if (keepsNominations(verdict) &&
         std::ranges::find(members, Member::Outcome::Placed, &Member::outcome) != members.end())

@@ -5,7 +5,9 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
+#include "api/codec.h"
 #include "base/log.h"
 #include "scheduler/core/group_member.h"
 #include "scheduler/core/group_search.h"
@@ -20,6 +22,8 @@ constexpr std::size_t kBaseSteps = 200;
 constexpr std::size_t kStepsPerMember = 4;
 // Nodes of one member that Reserve or Permit plugins may reject in one step.
 constexpr int kMaxRefusals = 8;
+// The first attempts of a group search, and of the later ones each with a multiple of this number.
+constexpr int kAttemptsWithSearch = 8;
 
 bool spreads(const PodInfo& pod) {
   return std::ranges::any_of(pod.pod->spec.topologySpreadConstraints, [](const auto& constraint) {
@@ -29,6 +33,7 @@ bool spreads(const PodInfo& pod) {
 
 }  // namespace
 
+// On destruction the members are as they were before, unless commit() was called.
 class Scheduler::MembersToPlace final : public GroupSearch::World {
  public:
   MembersToPlace(Scheduler& scheduler, const std::string& group, std::vector<Member>& members,
@@ -39,46 +44,42 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
         plugin_(*members.front().attempt->profile->profile().groups),
         domain_(domain),
         nodes_(scheduler.shared_.cluster.live()),
-        placement_(scheduler.shared_),
-        placed_(members.size()) {
+        placement_(scheduler.shared_) {
     if (domain) nodes_.intersect(domain->nodes);
-    const Status status = guarded(scheduler.observer_, kOfGroups, "Search", [&] {
-      findDemands();
-      return Status();
-    });
-    if (!status.ok()) demands_.clear();
+    before_.reserve(members.size());
+    for (Member& member : members) before_.push_back(take(member));
   }
+  ~MembersToPlace() override {
+    placement_.releaseAll();
+    for (std::size_t i = 0; i < before_.size(); ++i) restore(members_[i], std::move(before_[i]));
+  }
+  MembersToPlace(const MembersToPlace&) = delete;
+  MembersToPlace& operator=(const MembersToPlace&) = delete;
 
   // False if a search cannot find more than placing one member after the other: they are all alike,
   // or the group takes any outcome.
-  bool mayHelp() const {
-    if (demands_.size() != members_.size()) return false;  // a plugin failed
+  bool mayHelp() {
     std::vector<std::size_t> all(members_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     if (canDoWithout(all)) return false;
-    return std::ranges::any_of(
-        all, [&](std::size_t i) { return demands_[i] != demands_.front() || needsOthers(i); });
+    const Status status = guarded(scheduler_.observer_, kOfGroups, "Search", [&] {
+      findDemands();
+      return Status();
+    });
+    return status.ok() && std::ranges::any_of(all, [&](std::size_t i) {
+             return demands_[i] != demands_.front() || needsOthers(i);
+           });
   }
   const NodeSet& nodes() const { return nodes_; }
-  // Places a member that the search left out if it fits beside the others after all.
-  void tryLeftOut(std::size_t number) {
-    Member& member = members_[number];
-    Attempt& attempt = *member.attempt;
-    attempt.state = CycleState();
-    const SearchScope scope{.among = domain_ ? &domain_->nodes : nullptr};
-    member.result =
-        attempt.profile->search().find(attempt.state, attempt.pod.info, scope, attempt.timer);
-    member.outcome = Member::Outcome::Failed;
-    if (!member.result.status.ok()) return member.result.diagnosis.keepVerdicts();
-    member.result.status = placement_.assumeAndReserve(attempt, member.result.node);
-    member.outcome = member.result.status.ok() ? Member::Outcome::Placed : Member::Outcome::Refused;
+  Placement& placement() { return placement_; }
+  void commit() {
+    placement_.commit();
+    before_.clear();
   }
-  bool has(std::size_t number) const { return placed_[number]; }
-  void commit() { placement_.commit(); }
-  void releaseAll() { placement_.releaseAll(); }
 
   Found place(std::size_t number, const NodeSet& nodes) override {
-    Attempt& attempt = *members_[number].attempt;
+    Member& member = members_[number];
+    Attempt& attempt = *member.attempt;
     NodeSet left = nodes;
     // A search of all nodes uses what is kept for the pod's class.
     const bool all = !domain_ && nodes.size() == scheduler_.shared_.cluster.liveCount();
@@ -87,23 +88,20 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
       SearchScope scope;
       if (!all || refusals > 0) scope.among = &left;
       scope.diagnose = false;
-      SearchResult found =
+      member.result =
           attempt.profile->search().find(attempt.state, attempt.pod.info, scope, attempt.timer);
-      if (!found.status.ok()) break;
-      const std::string nominated = scheduler_.shared_.nominator.nodeOf(attempt.pod.uid());
-      if (placement_.assumeAndReserve(attempt, found.node).ok()) {
-        placed_[number] = true;
-        members_[number].result = std::move(found);
-        return {members_[number].result.node, members_[number].result.feasible};
+      if (!member.result.status.ok()) break;
+      if (placement_.assumeAndReserve(attempt, member.result.node).ok()) {
+        member.outcome = Member::Outcome::Placed;
+        return {member.result.node, member.result.feasible};
       }
-      if (!nominated.empty()) scheduler_.shared_.nominator.add(attempt.pod.info, {true, nominated});
-      left.erase(found.node);
+      left.erase(member.result.node);
     }
     return {};
   }
   void undo(std::size_t number) override {
     placement_.release(*members_[number].attempt);
-    placed_[number] = false;
+    members_[number].outcome = Member::Outcome::Untried;
   }
   std::uint64_t demandOf(std::size_t number) const override { return demands_[number]; }
   bool needsOthers(std::size_t number) const override {
@@ -122,16 +120,47 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
   }
 
  private:
+  // What the last try left of a member.
+  struct Before {
+    Member::Outcome outcome;
+    SearchResult result;
+    CycleState state;
+    NodeId node;
+    std::string nodeName, nominated;
+    bool permitted;
+  };
+  static Before take(Member& member) {
+    Attempt& attempt = *member.attempt;
+    return {std::exchange(member.outcome, Member::Outcome::Untried),
+            std::move(member.result),
+            std::move(attempt.state),
+            attempt.node,
+            attempt.nodeName,
+            attempt.nominated,
+            attempt.permitted};
+  }
+  static void restore(Member& member, Before before) {
+    Attempt& attempt = *member.attempt;
+    member.outcome = before.outcome;
+    member.result = std::move(before.result);
+    attempt.state = std::move(before.state);
+    attempt.node = before.node;
+    attempt.nodeName = std::move(before.nodeName);
+    attempt.nominated = std::move(before.nominated);
+    attempt.permitted = before.permitted;
+  }
+
   const PodInfo& podOf(std::size_t number) const { return *members_[number].attempt->pod.info; }
 
-  // Members are interchangeable if plugins judge them alike, they belong to the same group and,
-  // where members select each other by labels, they have the same labels.
+  // Members are interchangeable if they belong to the same group, have the same priority and quota,
+  // and plugins judge them alike: they are of one class, or their specs and labels are equal. Where
+  // members select each other by labels, members of one class have the same labels, too.
   void findDemands() {
     bool select = false;
     for (std::size_t i = 0; i < members_.size(); ++i)
       select |= podOf(i).terms != nullptr || spreads(podOf(i));
-    using Demand = std::tuple<const PodClass*, ShapeId, std::int32_t, std::string, std::string,
-                              const LabelSet*>;
+    using Demand = std::tuple<const PodClass*, std::string, const LabelSet*, std::int32_t,
+                              std::string, std::string>;
     std::map<Demand, std::uint64_t> known;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Attempt& attempt = *members_[i].attempt;
@@ -141,18 +170,12 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
       (void)search.prepare(state, attempt.pod.info);
       classes_.push_back(search.decidingClass(state));
       const PodClass* const podClass = classes_.back().get();
-      // A shape covers neither volumes nor spread constraints.
-      const bool plain = pod.pod->spec.volumes.empty() && !select;
-      const ShapeId shape = podClass || !plain ? 0 : pod.shape;
+      const std::string spec = podClass ? "" : toJson(api::encode(pod.pod->spec));
+      const LabelSet* const labels = select || !podClass ? pod.labelSet.get() : nullptr;
       const auto admits = search.admitKey(pod);
-      Demand demand{podClass,
-                    shape,
-                    pod.priority,
-                    plugin_.groupOf(pod),
-                    admits.value_or(""),
-                    select ? pod.labelSet.get() : nullptr};
-      const bool comparable = (podClass || shape != 0) && admits;
-      demands_.push_back(comparable ? known.try_emplace(std::move(demand), i).first->second : i);
+      Demand demand{podClass,           spec, labels, pod.priority, plugin_.groupOf(pod),
+                    admits.value_or("")};
+      demands_.push_back(admits ? known.try_emplace(std::move(demand), i).first->second : i);
     }
   }
 
@@ -163,46 +186,15 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
   const GroupDomain* domain_;
   NodeSet nodes_;
   Placement placement_;
-  std::vector<bool> placed_;                              // by member
+  std::vector<Before> before_;                            // by member; empty after commit()
   std::vector<std::shared_ptr<const PodClass>> classes_;  // keeps them alive
   std::vector<std::uint64_t> demands_;                    // by member
 };
 
-namespace {
-
-// What a refused placement leaves of a member; needed again if the search finds nothing.
-template <class Member>
-struct Refused {
-  explicit Refused(Member& member)
-      : outcome(member.outcome),
-        result(std::move(member.result)),
-        state(std::move(member.attempt->state)),
-        node(member.attempt->node),
-        nodeName(member.attempt->nodeName),
-        nominated(member.attempt->nominated),
-        permitted(member.attempt->permitted) {}
-  void restore(Member& member) {
-    member.outcome = outcome;
-    member.result = std::move(result);
-    member.attempt->state = std::move(state);
-    member.attempt->node = node;
-    member.attempt->nodeName = std::move(nodeName);
-    member.attempt->nominated = std::move(nominated);
-    member.attempt->permitted = permitted;
-  }
-
-  decltype(Member::outcome) outcome;
-  SearchResult result;
-  CycleState state;
-  NodeId node;
-  std::string nodeName;
-  std::string nominated;
-  bool permitted;
-};
-
-}  // namespace
-
+// A group that waits for long is not searched at each attempt.
 bool Scheduler::isWorthSearching(const std::vector<Member>& members) const {
+  const int attempts = members.front().attempt->pod.attempts;
+  if (attempts > kAttemptsWithSearch && attempts % kAttemptsWithSearch != 0) return false;
   const auto placed = std::ranges::count(members, Member::Outcome::Placed, &Member::outcome);
   return placed > 0 && std::ranges::none_of(members, [this](const Member& member) {
            const bool error = member.outcome == Member::Outcome::Failed &&
@@ -213,60 +205,55 @@ bool Scheduler::isWorthSearching(const std::vector<Member>& members) const {
          });
 }
 
-// Members that are left out get the reason why no node takes them beside the others.
-Status Scheduler::judgeFound(const std::string& group, std::vector<Member>& members,
-                             MembersToPlace& world) {
+// Members that are left out are tried once more: for the reason why no node takes them beside the
+// others, and because others may have made room for them.
+Task<Status> Scheduler::judgeFound(const std::string& group, std::vector<Member>& members,
+                                   const GroupDomain* domain, Placement& placement) {
+  const SearchScope scope{.among = domain ? &domain->nodes : nullptr};
+  for (Member& member : members) {
+    if (member.outcome == Member::Outcome::Placed) {
+      recordSearch(*member.attempt, member.result);
+      continue;
+    }
+    auto trying = tryMember(member, scope, placement);
+    co_await trying;
+  }
   std::vector<PodPtr> placed;
   std::vector<GroupOutcome::Failed> failed;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    Member& member = members[i];
-    if (world.has(i)) {
-      member.outcome = Member::Outcome::Placed;
-      placed.push_back(member.attempt->pod.info);
-    }
-  }
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (world.has(i)) continue;
-    Member& member = members[i];
-    world.tryLeftOut(i);
+  for (const Member& member : members) {
+    const PodPtr& pod = member.attempt->pod.info;
     if (member.outcome == Member::Outcome::Placed) {
-      placed.push_back(member.attempt->pod.info);
+      placed.push_back(pod);
     } else {
-      failed.push_back({member.attempt->pod.info, reasonOf(member.result)});
+      failed.push_back({pod, reasonOf(member.result)});
     }
   }
-  for (Member& member : members) recordSearch(*member.attempt, member.result);
-  return guarded(observer_, kOfGroups, "Judge", [&] {
-    return members.front().attempt->profile->profile().groups->judge(group, {placed, failed, {}});
-  });
+  GroupPlugin& plugin = *members.front().attempt->profile->profile().groups;
+  co_return guarded(observer_, kOfGroups, "Judge",
+                    [&] { return plugin.judge(group, {placed, failed, {}}); });
 }
 
-std::optional<Status> Scheduler::searchDomain(const std::string& group,
-                                              std::vector<Member>& members,
-                                              const GroupDomain* domain) {
-  if (!isWorthSearching(members)) return std::nullopt;
+Task<std::optional<Status>> Scheduler::searchDomain(const std::string& group,
+                                                    std::vector<Member>& members,
+                                                    const GroupDomain* domain) {
+  if (!isWorthSearching(members)) co_return std::nullopt;
+  const SteadyTime since = executor_.steadyNow();
   MembersToPlace world(*this, group, members, domain);
-  if (!world.mayHelp()) return std::nullopt;
-  std::vector<Refused<Member>> before;
-  before.reserve(members.size());
-  for (Member& member : members) before.emplace_back(member);
+  if (!world.mayHelp()) co_return std::nullopt;
   GroupSearch search(world, world.nodes(), members.size(),
                      kBaseSteps + kStepsPerMember * members.size());
-  const SteadyTime since = executor_.steadyNow();
-  std::optional<Status> verdict;
-  if (search.run()) verdict = judgeFound(group, members, world);
+  const bool found = search.run();
   log::v(3, "group {}: a search of {} steps {}", group, search.steps(),
-         verdict && keepsNominations(*verdict) ? "finds a placement"
-         : search.exhausted()                  ? "ends without a result"
-                                               : "shows that there is no placement");
+         found                ? "finds a placement"
+         : search.exhausted() ? "ends without a result"
+                              : "shows that there is no placement");
   members.front().took += executor_.steadyNow() - since;
-  if (verdict && keepsNominations(*verdict)) {
-    world.commit();
-    return verdict;
-  }
-  world.releaseAll();
-  for (std::size_t i = 0; i < members.size(); ++i) before[i].restore(members[i]);
-  return std::nullopt;
+  if (!found) co_return std::nullopt;
+  auto judging = judgeFound(group, members, domain, world.placement());
+  const Status verdict = co_await judging;
+  if (!keepsNominations(verdict)) co_return std::nullopt;
+  world.commit();
+  co_return verdict;
 }
 
 }  // namespace koord::scheduler

@@ -26,6 +26,7 @@ Status Placement::assumeAndReserve(Attempt& attempt, NodeId node) {
     reserved_.push_back(&attempt);
   } else {
     (void)unreserveAndForget(shared_, attempt);
+    restoreNomination(attempt);
   }
   return status;
 }
@@ -38,8 +39,12 @@ void Placement::release(Attempt& attempt) {
   if (std::erase(reserved_, &attempt) == 0) return;
   shared_.waiting.remove(attempt.pod.uid());
   (void)unreserveAndForget(shared_, attempt);
+  restoreNomination(attempt);
+}
+
+// If the pod still waits, its nomination is as it was before, unless it has been changed meanwhile.
+void Placement::restoreNomination(const Attempt& attempt) {
   if (attempt.nominated.empty()) return;
-  // If it still waits, its nomination is as it was before, unless it has been changed meanwhile.
   const auto& waiting = shared_.known.ours();
   const auto now = waiting.find(attempt.pod.uid());
   if (now != waiting.end() &&

@@ -32,6 +32,7 @@ class Placement {
   static Status reserve(Attempt& attempt);
   static Status permit(Shared& shared, Attempt& attempt);
   static void unreserve(Attempt& attempt);
+  void restoreNomination(const Attempt& attempt);
 
   Shared& shared_;
   std::vector<Attempt*> reserved_;

@@ -197,11 +197,12 @@ class Scheduler {
   // group_cycle_search.cc
   // Looks for other nodes for the members of a group that were refused in the domain; nullptr: all
   // nodes. nullopt if there are none or not worth looking for: the members stay as they are.
-  std::optional<Status> searchDomain(const std::string& group, std::vector<Member>& members,
-                                     const GroupDomain* domain);
+  Task<std::optional<Status>> searchDomain(const std::string& group, std::vector<Member>& members,
+                                           const GroupDomain* domain);
   class MembersToPlace;
   bool isWorthSearching(const std::vector<Member>& members) const;
-  Status judgeFound(const std::string& group, std::vector<Member>& members, MembersToPlace& world);
+  Task<Status> judgeFound(const std::string& group, std::vector<Member>& members,
+                          const GroupDomain* domain, Placement& placement);
   // How to finish the members of a rejected group after the member that failed.
   struct GroupEnd {
     bool runPostFilters = true;

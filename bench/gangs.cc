@@ -5,6 +5,10 @@
 //   Gangs/...     `gangs` gangs of `members` each, all there at once: pods bound a second.
 //   NetworkGang/. the same of a gang that is gathered in one of ten spines, each of them with fifty
 //                 blocks; `filled` of 32 places of each node are taken.
+//   UnlikeGang/.. a gang that fills the `free` nodes. Placing one member after the other does not
+//                 place it: small members take every node from the large ones. With `unlike` 0 all
+//                 members are large (the baseline).
+//   UnlikeUnfit/. the CPU time of an attempt of such a gang with one member too many.
 //   GangsUnfit/.. `gangs` gangs that fit nowhere: the CPU time of a minute in which nothing
 //                 changes, and of placing `pods` plain pods beside them.
 
@@ -47,7 +51,7 @@ class Binder final : public Plugin, public BindPlugin {
   std::function<void(const PodPtr&, const std::string&)> bound_;
 };
 
-struct Bed final : Observer {
+struct Bed : Observer {
   VirtualLoop loop;
   Registry registry = makeRegistry();
   std::unique_ptr<Scheduler> scheduler;
@@ -148,6 +152,51 @@ Numbers oneGang(const Numbers& params) {
   const int members = static_cast<int>(params.at("members"));
   bed.gang("g", members);
   return complete(bed, members, "100m");
+}
+
+// Two small members or a large member fill a node. Half of the nodes get large ones. On the other
+// nodes no member fits.
+struct UnlikeGang : Bed {
+  explicit UnlikeGang(const Numbers& params) : Bed(static_cast<int>(params.at("nodes"))) {
+    const int free = static_cast<int>(params.at("free"));
+    for (int n = free; n < static_cast<int>(params.at("nodes")); ++n)
+      scheduler->podAdded(aPod(fmt::format("pod-{}", n))
+                              .request("cpu", "24")
+                              .nodeName(fmt::format("node-{}", n))
+                              .build());
+    const bool unlike = params.at("unlike") != 0;
+    for (int n = 0; unlike && n < free; ++n) pods.push_back(member("g", n, "16"));
+    for (int n = 0; n < (unlike ? free / 2 : free); ++n)
+      pods.push_back(member("g", free + n, "32"));
+  }
+
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+};
+
+Numbers unlikeGang(const Numbers& params) {
+  UnlikeGang bed(params);
+  bed.gang("g", static_cast<int>(bed.pods.size()));
+  const double cpu = cpuSeconds();
+  const Stopwatch all;
+  for (const auto& pod : bed.pods) bed.scheduler->podAdded(pod);
+  bed.settle(bed.pods.size());
+  return {{"members", static_cast<double>(bed.pods.size())},
+          {"all_bound_ms", 1000 * all.seconds()},
+          {"all_bound_cpu_ms", 1000 * (cpuSeconds() - cpu)}};
+}
+
+Numbers unlikeUnfit(const Numbers& params) {
+  UnlikeGang bed(params);
+  bed.pods.push_back(Bed::member("g", -1, "15"));
+  bed.gang("g", static_cast<int>(bed.pods.size()));
+  std::size_t tries = 0;
+  bed.onGroup = [&] { ++tries; };
+  for (const auto& pod : bed.pods) bed.scheduler->podAdded(pod);
+  const double cpu = cpuSeconds();
+  bed.loop.runReady();
+  return {{"members", static_cast<double>(bed.pods.size())},
+          {"tries", static_cast<double>(tries)},
+          {"cpu_ms_per_try", 1000 * (cpuSeconds() - cpu) / static_cast<double>(tries)}};
 }
 
 Numbers networkGang(const Numbers& params) {
@@ -259,6 +308,12 @@ void addGangs(std::vector<Benchmark>& all) {
   all.push_back({"Gangs/5000Nodes_1000GangsOf8",
                  {{"nodes", 5000}, {"gangs", 1000}, {"members", 8}},
                  manyGangs});
+  for (const int unlike : {0, 1}) {
+    const Numbers params{{"nodes", 5000}, {"free", 64}, {"unlike", unlike}};
+    const char* const kind = unlike != 0 ? "Unlike" : "Alike";
+    all.push_back({fmt::format("UnlikeGang/5000Nodes_64Free_{}", kind), params, unlikeGang});
+    all.push_back({fmt::format("UnlikeUnfit/5000Nodes_64Free_{}", kind), params, unlikeUnfit});
+  }
   for (const int filled : {0, 28})
     for (const int members : {256, 1000})
       all.push_back({fmt::format("NetworkGang/5000Nodes_{}Members_{}Of32Taken", members, filled),

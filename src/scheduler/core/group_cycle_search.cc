@@ -64,6 +64,7 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
     if (canDoWithout(all)) return false;
     const Status status = guarded(scheduler_.observer_, kOfGroups, "Search", [&] {
       findDemands();
+      findSizes();
       return Status();
     });
     return status.ok() && std::ranges::any_of(all, [&](std::size_t i) {
@@ -104,6 +105,7 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
     members_[number].outcome = Member::Outcome::Untried;
   }
   std::uint64_t demandOf(std::size_t number) const override { return demands_[number]; }
+  double sizeOf(std::size_t number) const override { return sizes_[number]; }
   bool needsOthers(std::size_t number) const override {
     const PodInfo& pod = podOf(number);
     return spreads(pod) || (pod.terms && !pod.terms->affinity.empty());
@@ -152,6 +154,20 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
 
   const PodInfo& podOf(std::size_t number) const { return *members_[number].attempt->pod.info; }
 
+  // The sum of what a member requests of each resource, as a share of the largest request for it.
+  void findSizes() {
+    std::map<ResourceId, std::int64_t> largest;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      podOf(i).request.forEach(
+          [&](ResourceId id, std::int64_t amount) { largest[id] = std::max(largest[id], amount); });
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      double& size = sizes_.emplace_back(0);
+      podOf(i).request.forEach([&](ResourceId id, std::int64_t amount) {
+        if (amount > 0) size += static_cast<double>(amount) / static_cast<double>(largest[id]);
+      });
+    }
+  }
+
   // Members are interchangeable if they belong to the same group, have the same priority and quota,
   // and plugins judge them alike: they are of one class, or their specs and labels are equal. Where
   // members select each other by labels, members of one class have the same labels, too.
@@ -189,6 +205,7 @@ class Scheduler::MembersToPlace final : public GroupSearch::World {
   std::vector<Before> before_;                            // by member; empty after commit()
   std::vector<std::shared_ptr<const PodClass>> classes_;  // keeps them alive
   std::vector<std::uint64_t> demands_;                    // by member
+  std::vector<double> sizes_;                             // by member
 };
 
 // A group that waits for long is not searched at each attempt.

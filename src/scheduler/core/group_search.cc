@@ -51,11 +51,13 @@ bool GroupSearch::orderMembers() {
   struct Rank {
     bool late = false;
     std::size_t choices = 0;
+    double size = 0;
     std::size_t kind = 0;  // the number of its first member
   };
   std::vector<Rank> ranks(order_.size());
   for (const auto& [demand, kind] : kinds) {
-    Rank rank{world_.needsOthers(kind.front()), 0, kind.front()};
+    const std::size_t first = kind.front();
+    Rank rank{world_.needsOthers(first), 0, world_.sizeOf(first), first};
     if (!rank.late) {
       const std::size_t fit = countAlone(kind, rank.choices);
       if (fit < kind.size() && !world_.canDoWithout(std::span(kind).subspan(fit))) return false;
@@ -64,7 +66,7 @@ bool GroupSearch::orderMembers() {
   }
   std::ranges::stable_sort(order_, {}, [&](std::size_t member) {
     const Rank& rank = ranks[member];
-    return std::tuple(rank.late, rank.choices, rank.kind);
+    return std::tuple(rank.late, rank.choices, -rank.size, rank.kind);
   });
   return true;
 }

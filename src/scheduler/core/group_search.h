@@ -9,7 +9,7 @@
 // there is none, or that the budget is used up. It is a depth-first search:
 //   1. Every kind of member (equal demands) is placed alone. If its members do not even fit without
 //      the others, there is no placement, and the search ends after one try per member.
-//   2. The members with the fewest choices of nodes come first.
+//   2. The members with the fewest choices of nodes come first, of equal ones the larger.
 //   3. Each member gets its best node among those not tried yet at this point. If it finds none and
 //      the group can do without it, it is left out.
 //   4. Otherwise placements are undone, the last one first, until all members of its kind fit. The
@@ -55,6 +55,8 @@ class GroupSearch {
     virtual void undo(std::size_t member) = 0;
     // Equal for members that are interchangeable.
     virtual std::uint64_t demandOf(std::size_t member) const = 0;
+    // Compares members by what they take. Larger members have less choice once others are placed.
+    virtual double sizeOf(std::size_t member) const = 0;
     // True if the member may fit only after others are placed.
     virtual bool needsOthers(std::size_t member) const = 0;
     // True if the group can be accepted when these members get no node and all others do.

@@ -72,6 +72,9 @@ class SearchWorld final : public GroupSearch::World {
     return static_cast<std::uint64_t>(
         (((of.wants[0] * 32 + of.wants[1]) * 8 + of.only + 1) * 2 + of.apart) * 2 + of.beside);
   }
+  double sizeOf(std::size_t number) const override {
+    return members[number].wants[0] + members[number].wants[1];
+  }
   bool needsOthers(std::size_t number) const override { return members[number].beside; }
   bool canDoWithout(std::span<const std::size_t> leftOut) const override {
     return members.size() - leftOut.size() >= minimum;
@@ -143,6 +146,19 @@ TEST(GroupSearch, a_small_member_leaves_the_large_node_to_the_large_member) {
   GroupSearch search(world, nodes, 2, 100);
   EXPECT_TRUE(search.run());
   EXPECT_EQ(world.placed.size(), 2u);
+}
+
+TEST(GroupSearch, large_members_come_first_where_all_nodes_are_alike) {
+  SearchWorld world;
+  for (int n = 0; n < 20; ++n) world.nodes.push_back({{16, 16}, 0});
+  world.members.assign(20, {.wants = {8, 1}});
+  for (int m = 0; m < 10; ++m) world.members.push_back({.wants = {16, 1}});
+  world.minimum = world.members.size();
+  EXPECT_FALSE(world.placedGreedily());
+  const NodeSet nodes = world.all();
+  GroupSearch search(world, nodes, world.members.size(), 1000);
+  EXPECT_TRUE(search.run());
+  EXPECT_EQ(search.steps(), 2 * world.members.size()) << "alone, and together";
 }
 
 TEST(GroupSearch, a_kind_of_members_that_does_not_fit_alone_costs_one_try_per_member) {

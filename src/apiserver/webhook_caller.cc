@@ -21,8 +21,8 @@ constexpr std::size_t kAtOnce = 64;
 using LanePtr = std::shared_ptr<kube::RequestLane>;
 using Lanes = std::map<std::string, LanePtr, std::less<>>;
 
-// Waits for a place in the lane, then calls. The wait counts for the timeout. So a webhook that hangs
-// delays no write for longer than its timeout, however many writes there are.
+// Waits for a place in the lane, then calls. The wait counts for the timeout: a webhook that hangs
+// delays each of thousands of writes by its timeout, not by a multiple of it.
 Task<Result<std::string>> post(net::HttpTransport* client, Executor* executor, LanePtr lane,
                                Result<net::HttpRequest> request) {
   if (!request) co_return fail(std::move(request.error()));

@@ -331,12 +331,18 @@ TEST(Scheduler, pods_of_lower_priority_make_room_the_last_one_after_the_others) 
     EXPECT_EQ(condition.find("p SchedulerError"), std::string::npos);
 }
 
+// Pod "v" uses the only node, "n1".
+struct FullNode : Fixture {
+  FullNode() {
+    node(aNode("n1"));
+    scheduler->start();
+    create(aPod("v").request("cpu", "4").nodeName("n1"));
+    run();
+  }
+};
+
 TEST(Scheduler, a_victim_that_cannot_be_deleted_does_not_hold_the_pod_back_for_ever) {
-  Fixture f;
-  f.node(aNode("n1"));
-  f.scheduler->start();
-  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
-  f.run();
+  FullNode f;
   int refusals = 3;
   f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
     if (request.verb == kube::Verb::Delete && --refusals >= 0)
@@ -350,11 +356,7 @@ TEST(Scheduler, a_victim_that_cannot_be_deleted_does_not_hold_the_pod_back_for_e
 }
 
 TEST(Scheduler, a_victim_that_the_api_never_lets_go_is_asked_for_ever_more_rarely) {
-  Fixture f;
-  f.node(aNode("n1"));
-  f.scheduler->start();
-  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
-  f.run();
+  FullNode f;
   int asked = 0;
   f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
     if (request.verb != kube::Verb::Delete) return f.answer(request);
@@ -377,12 +379,8 @@ TEST(Scheduler, a_victim_that_the_api_never_lets_go_is_asked_for_ever_more_rarel
 }
 
 TEST(Scheduler, a_promise_that_was_taken_back_while_it_was_written_does_not_come_back) {
-  Fixture f;
+  FullNode f;
   f.graceful = true;
-  f.node(aNode("n1"));
-  f.scheduler->start();
-  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
-  f.run();
   f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
     const bool promise = request.name == "low" && request.body.find("\"n1\"") != std::string::npos;
     if (!promise) return f.answer(request);
@@ -418,12 +416,8 @@ TEST(Scheduler, a_nomination_by_another_component_stays_with_a_pod_that_may_not_
 }
 
 TEST(Scheduler, a_nomination_long_after_a_promise_whose_write_failed_stays) {
-  Fixture f;
+  FullNode f;
   f.graceful = true;
-  f.node(aNode("n1"));
-  f.scheduler->start();
-  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
-  f.run();
   f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
     if (request.name == "low" && request.subresource == "status")
       return fail(ErrorCode::Forbidden, "a webhook denies it");
@@ -447,12 +441,8 @@ TEST(Scheduler, a_nomination_long_after_a_promise_whose_write_failed_stays) {
 
 // A request whose answer is lost is repeated, perhaps after the nomination has ended.
 TEST(Scheduler, a_nomination_that_is_written_again_after_its_end_is_cleared) {
-  Fixture f;
+  FullNode f;
   f.graceful = true;
-  f.node(aNode("n1"));
-  f.scheduler->start();
-  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
-  f.run();
   f.create(aPod("low").request("cpu", "4").priority(5));
   f.run(1s);
   ASSERT_EQ(f.pods.at("low")->status.nominatedNodeName, "n1");

@@ -200,7 +200,7 @@ TEST(RecentChanges, reverts_the_binding_of_a_pod_of_higher_priority_that_came_la
   EXPECT_EQ(c.state(), "above-and-earlier above-and-later later");
 }
 
-// Of two pods in one moment, the binding of the first may show after the end of a victim of the other.
+// The binding of the first of two pods may show after the end of a victim of the second.
 TEST(RecentChanges, keeps_a_binding_of_unknown_order_and_reverts_an_end_before_it) {
   ChangingCluster c;
   const PodPtr victim = c.w.bound(aPod("victim").nodeName("a"));

@@ -53,6 +53,17 @@ struct GangFixture : SchedulerFixture {
   void members(const std::string& gang, int from, int to, const char* cpu = "1") {
     for (int i = from; i < to; ++i) create(member(gang + "-" + std::to_string(i), gang, cpu));
   }
+  // Gang "g" on two nodes of 4 CPUs of which 0.5 are used. Scores put the first two members on a
+  // node each; the third needs one of these nodes.
+  void membersOfTwoSizes() {
+    for (const char* name : {"n1", "n2"}) node(aNode(name));
+    for (const char* low : {"low-1", "low-2"}) create(aPod(low).request("cpu", "500m").priority(1));
+    run();
+    ASSERT_NE(nodeOf("low-1"), nodeOf("low-2"));
+    gang("g", 3);
+    for (const char* name : {"g-0", "g-1"}) create(member(name, "g", "1500m").priority(10));
+    create(member("g-2", "g", "3500m").priority(10));
+  }
   std::set<std::string> placed() {
     std::set<std::string> names;
     for (const auto& [name, pod] : pods)

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+#include "base/quantity.h"
+#include "base/time.h"
+
 namespace koord::koordctl {
 
 namespace {
@@ -16,12 +20,29 @@ constexpr std::array<std::string_view, 4> kNamed{"namespaces", "nodes", "persist
                                                  "reservations.scheduling.koordinator.sh"};
 constexpr std::string_view kQuotas = "elasticquotas.scheduling.sigs.k8s.io";
 constexpr std::string_view kOwnQuotas = "koordinator-";  // of Koordinator itself
+// In the namespace "default", but not of a user.
+constexpr std::string_view kApiServerService = "kubernetes";
+// What schedulers compare values of labels, annotations and fields with, of the form of a name.
+constexpr std::array<std::string_view, 13> kSettings{"cambricon",
+                                                     "false",
+                                                     "hami-core",
+                                                     "huawei",
+                                                     "metax",
+                                                     "none",
+                                                     "null",
+                                                     "nvidia",
+                                                     "once-satisfied",
+                                                     "only-waiting",
+                                                     "static",
+                                                     "true",
+                                                     "waiting-and-running"};
 // Fields whose values are never names.
-constexpr std::array<std::string_view, 15> kOtherFields{"apiVersion",
+constexpr std::array<std::string_view, 16> kOtherFields{"apiVersion",
                                                         "deviceClassName",
                                                         "effect",
                                                         "image",
                                                         "imageID",
+                                                        "images",
                                                         "key",
                                                         "kind",
                                                         "operator",
@@ -46,8 +67,28 @@ bool isWordChar(char c) {
          c == '-' || c == '_';
 }
 
-bool hasLetter(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return c >= 'a' && c <= 'z'; });
+// True if the text as a value could be something else, too: "42", "100m", "5s", "true".
+bool couldBeAmountOrSetting(std::string_view text) {
+  return std::ranges::none_of(text, isLower) || Quantity::parse(text) || parseDuration(text) ||
+         std::ranges::find(kSettings, text) != kSettings.end();
+}
+
+// StorageClasses, PriorityClasses and others.
+bool isClass(std::string_view resource) {
+  return resource.substr(0, resource.find('.')).ends_with("classes");
+}
+
+// True if users chose the name, or a part of it.
+bool isOfUser(std::string_view resource, const json::object& object) {
+  const json::value& metadata = memberOf(object, "metadata");
+  const std::string_view name = textAt(metadata, "name"), space = textAt(metadata, "namespace");
+  if (resource == kQuotas) return !name.starts_with(kOwnQuotas);
+  if (space.empty()) return std::ranges::find(kNamed, resource) != kNamed.end();
+  if (!isSystem(space)) return true;
+  // The pods of static manifests have the names of their nodes: "etcd-NODE".
+  const std::string_view node = textAt(memberOf(object, "spec"), "nodeName");
+  if (resource == "pods" && !node.empty() && name.ends_with(node)) return true;
+  return space == "default" && name != kApiServerService;
 }
 
 // Calls fn(word, at) for the words of the text, without dots and dashes at their ends.
@@ -77,13 +118,10 @@ void NameHasher::collect(std::string_view resource, const json::object& object) 
   const json::value& metadata = memberOf(object, "metadata");
   const std::string_view name = textAt(metadata, "name"), space = textAt(metadata, "namespace");
   const auto note = [&](std::string_view text) {
-    if (hasLetter(text)) names_.emplace(text);
+    if (!couldBeAmountOrSetting(text)) names_.emplace(text);
   };
-  const bool clusterScoped = std::ranges::find(kNamed, resource) != kNamed.end();
-  if (resource == kQuotas ? !name.starts_with(kOwnQuotas)
-                          : clusterScoped || (!space.empty() && !isSystem(space)) ||
-                                (space == "default" && !name.starts_with("kube")))
-    note(name);
+  if (isOfUser(resource, object)) note(name);
+  if (isClass(resource)) staying_.emplace(name);
   note(space);
   if (resource == "nodes") note(textAt(metadata, "labels", "kubernetes.io/hostname"));
   for (const auto& [key, value] : object) {
@@ -93,7 +131,7 @@ void NameHasher::collect(std::string_view resource, const json::object& object) 
 }
 
 void NameHasher::noteWords(std::string_view key) {
-  forEachWord(key, [this](std::string_view word, std::size_t) { keys_.emplace(word); });
+  forEachWord(key, [this](std::string_view word, std::size_t) { staying_.emplace(word); });
 }
 
 void NameHasher::noteKeys(const json::value& value) {
@@ -125,7 +163,7 @@ void NameHasher::finish() {
   std::size_t place = 0;
   for (const std::string& name : names_) {
     ++place;
-    if (isSystem(name) || keys_.contains(name)) {
+    if (isSystem(name) || staying_.contains(name)) {
       stays = name;
     } else {
       renamed_.emplace(name, fmt::format("{}-{:0{}}", stays, place, width));
@@ -148,16 +186,19 @@ void NameHasher::apply(std::string_view resource, json::object& object) const {
       resource == "nodes" && status && status->is_object())
     status->get_object().erase("addresses");
   if (own) return;
+  replaceIn(object);
+}
+
+void NameHasher::replaceIn(json::object& object) const {
   for (auto& [key, value] : object)
-    if (!isOther(key)) replaceIn(value);
+    if (!isOther(key) || value.is_object()) replaceIn(value);
 }
 
 void NameHasher::replaceIn(json::value& value) const {
   if (value.is_array()) {
     for (json::value& item : value.get_array()) replaceIn(item);
   } else if (value.is_object()) {
-    for (auto& [key, item] : value.get_object())
-      if (!isOther(key) || !item.is_string()) replaceIn(item);
+    replaceIn(value.get_object());
   } else if (value.is_string()) {
     const std::string_view text(value.get_string());
     std::string changed = replaced(text);

@@ -10,11 +10,14 @@
 // name tells nothing else. A word of a text is replaced if it is a collected name: in values of
 // labels and selectors, in node affinity, owner references, annotations, messages.
 //
-// Some names stay: those of system namespaces and of objects in them, names without letters, which
-// could be amounts, and names that are also a word of a key in the snapshot (a field, a label, a
-// resource), which looks the same. Keys, classes (of priority, storage, runtimes,
-// devices), images, uids, schedulers and topology keys are never replaced. generateName and the
-// addresses of nodes are removed. Cost: two passes; the set of names and keys in memory.
+// Some names stay, because they could be something else that looks the same: amounts and durations
+// ("100m", "5s"), values of settings ("true"), classes (of priority, storage, runtimes, devices),
+// and words of a key in the snapshot (a field, a label, a resource). Names of system namespaces and
+// of objects in them stay, too, but not those of pods that have the name of a node. Keys, images,
+// uids, schedulers and topology keys are never replaced. generateName and the addresses of nodes
+// are removed. Cost: two passes; the set of names and keys in memory.
+//
+// A name that is only a part of a word stays there: "shop" in "web.shop.svc" or "shop_1".
 
 #include <set>
 #include <string>
@@ -40,11 +43,12 @@ class NameHasher {
   void noteKeys(const json::value& value);
   void noteKeysInText(std::string_view text);
   void noteWords(std::string_view key);
+  void replaceIn(json::object& object) const;
   void replaceIn(json::value& value) const;
   std::string replaced(std::string_view text) const;
 
   std::set<std::string, std::less<>> names_;
-  std::unordered_set<std::string> keys_;  // words of keys
+  std::unordered_set<std::string> staying_;  // words of keys, and names of classes
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const {

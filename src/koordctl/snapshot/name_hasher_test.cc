@@ -86,6 +86,44 @@ TEST(NameHasher, names_stay_that_could_be_something_else) {
   EXPECT_NE(hasher.renamed("shop"), "shop");
 }
 
+TEST(NameHasher, amounts_classes_and_values_of_settings_stay) {
+  const NameHasher hasher =
+      hasherOf({{"pods", objectOf("{metadata: {name: 100m, namespace: 1k}}")},
+                {"namespaces", objectOf("{metadata: {name: 5e3}}")},
+                {"namespaces", objectOf("{metadata: {name: 'true'}}")},
+                {"namespaces", objectOf("{metadata: {name: only-waiting}}")},
+                {"namespaces", objectOf("{metadata: {name: fast}}")},
+                {"namespaces", objectOf("{metadata: {name: urgent}}")},
+                {"storageclasses.storage.k8s.io", objectOf("{metadata: {name: fast}}")},
+                {"priorityclasses.scheduling.k8s.io", objectOf("{metadata: {name: urgent}}")}});
+  for (const char* name : {"100m", "1k", "5e3", "true", "only-waiting", "fast", "urgent"})
+    EXPECT_EQ(hasher.renamed(name), name);
+}
+
+TEST(NameHasher, images_stay_in_pods_and_on_nodes) {
+  const NameHasher hasher =
+      hasherOf({{"deployments.apps", objectOf("{metadata: {name: nginx, namespace: shop}}")}});
+  ASSERT_NE(hasher.renamed("nginx"), "nginx");
+  json::object node = objectOf("{status: {images: [{names: ['docker.io/nginx:1']}]}}");
+  const json::object before = node;
+  hasher.apply("nodes", node);
+  EXPECT_EQ(node, before);
+}
+
+TEST(NameHasher, names_of_users_in_system_namespaces_are_replaced) {
+  const NameHasher hasher = hasherOf(
+      {{"services", objectOf("{metadata: {name: kubernetes, namespace: default}}")},
+       {"pods", objectOf("{metadata: {name: kube-finance, namespace: default}}")},
+       {"pods", objectOf("{metadata: {name: etcd-rack-a, namespace: kube-system}, spec: "
+                         "{nodeName: rack-a}}")},
+       {"pods", objectOf("{metadata: {name: dns-1, namespace: kube-system}, spec: {nodeName: "
+                         "rack-a}}")}});
+  EXPECT_EQ(hasher.renamed("kubernetes"), "kubernetes");
+  EXPECT_EQ(hasher.renamed("dns-1"), "dns-1");
+  EXPECT_NE(hasher.renamed("kube-finance"), "kube-finance");
+  EXPECT_NE(hasher.renamed("etcd-rack-a"), "etcd-rack-a") << "it has the name of a node";
+}
+
 // A cluster with all that names decide: affinity to nodes and pods, spreading, gangs, quotas, and
 // pods of several namespaces that arrive at the same time. Waiting pods compete for little.
 class Decisions : public ::testing::Test {
@@ -124,28 +162,24 @@ class Decisions : public ::testing::Test {
 
   static json::object pod(int number, Random& random) {
     static constexpr const char* kSpaces[] = {"alpha", "default", "zoo"};
+    static constexpr const char* kWishes[] = {
+        "",
+        "affinity: {{nodeAffinity: {{preferredDuringSchedulingIgnoredDuringExecution: [{{weight: "
+        "50, preference: {{matchExpressions: [{{key: kubernetes.io/hostname, operator: In, values: "
+        "[host-{}]}}]}}}}]}}}}, ",
+        "affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: "
+        "[{{namespaces: [alpha, zoo], labelSelector: {{matchLabels: {{app: app-{}}}}}, "
+        "topologyKey: zone}}]}}}}, ",
+        "topologySpreadConstraints: [{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
+        "DoNotSchedule, labelSelector: {{matchLabels: {{app: app-{}}}}}}}], ",
+        ""};
     const int kind = number % 5;
     const char* const space = kind == 0 ? "alpha" : kSpaces[random.below(3)];
     std::string labels = fmt::format("app: app-{}", random.below(4)), spec;
     if (kind == 0)
       labels += fmt::format(", pod-group.scheduling.sigs.k8s.io: gang-{}", number / 15);
-    if (kind == 1)
-      spec = fmt::format(
-          "affinity: {{nodeAffinity: {{preferredDuringSchedulingIgnoredDuringExecution: [{{weight: "
-          "50, preference: {{matchExpressions: [{{key: kubernetes.io/hostname, operator: In, "
-          "values: [host-{}]}}]}}}}]}}}}, ",
-          random.below(12));
-    if (kind == 2)
-      spec = fmt::format(
-          "affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: "
-          "[{{namespaces: [alpha, zoo], labelSelector: {{matchLabels: {{app: app-{}}}}}, "
-          "topologyKey: zone}}]}}}}, ",
-          random.below(4));
-    if (kind == 3)
-      spec = fmt::format(
-          "topologySpreadConstraints: [{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
-          "DoNotSchedule, labelSelector: {{matchLabels: {{app: app-{}}}}}}}], ",
-          random.below(4));
+    if (kWishes[kind][0] != 0)
+      spec = fmt::format(fmt::runtime(kWishes[kind]), random.below(kind == 1 ? 12 : 4));
     if (kind == 4) labels += ", quota.scheduling.koordinator.sh/name: blue";
     if (number < 12) spec += fmt::format("nodeName: host-{}, ", random.below(12));
     return objectOf(fmt::format(

@@ -139,6 +139,33 @@ TEST(Capacity, refuses_objects_without_pods_and_two_questions_at_once) {
   EXPECT_THAT(a.refusal("{fill: {pools: 'a b'}}"), HasSubstr("spec.fill.pools: \"a b\""));
 }
 
+// Without the other pods of the copy, the rejected one has a node.
+TEST(Capacity, a_rejected_copy_has_its_message_and_the_reasons_of_the_nodes) {
+  Asked a;
+  a.node(aNode("a"));
+  a.node(aNode("tainted").taint("only", "others"));
+  const auto answer = a.ask("{fill: {}, objects: [" + deploymentText("web", 3, "1") + ", " +
+                            deploymentText("api", 3, "1") + "]}");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(copiesIn(*answer), 0) << toJson(*answer);
+  EXPECT_THAT(std::string(textAt(*answer, "fill", "message")), HasSubstr("1 Insufficient cpu"));
+  EXPECT_THAT(
+      unusableIn(*answer),
+      ElementsAre(": accepts one more pod, but the nodes do not accept a whole copy on 1, 4",
+                  "TaintToleration: node(s) had untolerated taint(s) on 1, 4"));
+}
+
+TEST(Capacity, a_copy_is_never_cut_short) {
+  Asked a;
+  a.node(aNode("a"));
+  EXPECT_EQ(a.refusal("{fill: {}, objects: [" + deploymentText("web", 15'000, "1") + ", " +
+                      deploymentText("api", 15'000, "1") + "]}"),
+            "spec.fill: a copy has 30000 pods, and a simulation takes 20000; ask about fewer");
+  const auto one = a.ask("{fill: {}, objects: [" + deploymentText("web", 30'000, "1") + "]}");
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_EQ(copiesIn(*one), 4) << "its copies are single pods";
+}
+
 TEST(Capacity, without_the_right_to_list_nodes_only_the_number_is_shown) {
   Asked a;
   a.node(aNode("a"));

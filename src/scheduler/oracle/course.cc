@@ -212,6 +212,14 @@ void Course::add(AskedPod asked) {
   create(std::move(asked.pod), {.of = std::move(asked.of), .from = ""}, When::Now);
 }
 
+void Course::remove(std::span<const std::string> uids) {
+  for (const std::string& uid : uids) {
+    server_.deletePod(uid);
+    open_.erase(uid);
+  }
+  settle();
+}
+
 void Course::decided(const std::string& key, const Decision& decision) {
   const auto attempted = attempted_.find(key);
   if (attempted == attempted_.end()) return;

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -67,10 +68,10 @@ class Course {
   void run();
   // Creates one more pod.
   void add(AskedPod asked);
+  // Deletes such pods, and runs what is ready.
+  void remove(std::span<const std::string> uids);
   // Adds nodes of this shape.
   void addNodes(const api::Node& pattern, std::int64_t count);
-  // Runs what is ready, without moving time.
-  void settle();
 
   const std::vector<FollowedPod>& pods() const { return pods_; }
   const std::vector<Departure>& departures() const { return departures_; }
@@ -87,6 +88,8 @@ class Course {
   Result<> clear(const std::vector<std::string>& names, const char* field,
                  const CompletePods& pods);
   void move(const PodPtr& pod, const std::string& node, const CompletePods& pods);
+  // Runs what is ready, without moving time.
+  void settle();
   enum class When { Now, NextTurn };
   void create(std::shared_ptr<api::Pod> pod, FollowedPod followed, When when);
   void follow(FollowedPod followed);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "model/well_known.h"
 
@@ -87,12 +88,19 @@ class Renamer {
   std::set<std::string, std::less<>> gangs_;  // of the copy
 };
 
+std::vector<Resources> requestsOf(const Copy& copy, Scheduler& scheduler) {
+  std::vector<Resources> requests;
+  for (const AskedPod& asked : copy.pods)
+    requests.push_back(scheduler.describe(asked.pod)->request);
+  return requests;
+}
+
 }  // namespace
 
 Result<Copy> takeCopy(Expansion& expansion) {
   Copy copy;
   std::swap(copy.pods, expansion.pods);
-  expansion.leftOut = 0;
+  const std::uint64_t leftOut = std::exchange(expansion.leftOut, 0);
   if (copy.pods.empty())
     return fail(ErrorCode::Invalid,
                 "spec.fill: the objects have no pods; add a pod or a workload with replicas");
@@ -101,9 +109,11 @@ Result<Copy> takeCopy(Expansion& expansion) {
   for (const AskedPod& asked : copy.pods)
     copy.whole = copy.whole || asked.of != of || isMember(*asked.pod);
   if (!copy.whole) copy.pods.resize(1);
-  if (copy.pods.size() > kMaxFilledPods)
+  if (copy.whole && leftOut > 0)
     return fail(ErrorCode::Invalid,
-                fmt::format("spec.fill: a copy has at most {} pods", kMaxFilledPods));
+                fmt::format("spec.fill: a copy has {} pods, and a simulation takes {}; ask about "
+                            "fewer",
+                            copy.pods.size() + leftOut, copy.pods.size()));
   for (AskedPod& asked : copy.pods) asked.pod->spec.preemptionPolicy = "Never";
   const auto groups = std::ranges::stable_partition(
       expansion.objects, [](const json::value& object) { return !isPodGroup(object); });
@@ -113,10 +123,9 @@ Result<Copy> takeCopy(Expansion& expansion) {
 }
 
 Filling::Filling(Course& course, Copy copy, const std::string& pools)
-    : course_(course), copy_(std::move(copy)), pools_(course.scheduler(), pools) {
-  for (const AskedPod& asked : copy_.pods)
-    pools_.watch(course.scheduler().describe(asked.pod)->request);
-}
+    : course_(course),
+      copy_(std::move(copy)),
+      pools_(course.scheduler(), pools, requestsOf(copy_, course.scheduler())) {}
 
 void Filling::run() {
   const std::size_t size = copy_.pods.size();
@@ -169,19 +178,22 @@ bool Filling::add(std::size_t copies) {
     }
   }
   if (!refused) return true;
-  for (const std::string& uid : incomplete) course_.server().deletePod(uid);
-  course_.settle();
   // The scheduler adds that its pods may not preempt, which is so because of takeCopy().
   message_ = refused->message.substr(0, refused->message.find(" preemption: "));
-  explain(*refused);
-  course_.server().deletePod(refused->uid);
-  course_.settle();
+  explain(*refused, incomplete);
   return false;
 }
 
-void Filling::explain(const FollowedPod& refused) {
-  const auto pending = course_.scheduler().pendingPods().find(refused.uid);
-  if (pending != course_.scheduler().pendingPods().end()) pools_.explain(pending->second);
+void Filling::explain(const FollowedPod& refused, std::span<const std::string> others) {
+  const auto& pendingPods = course_.scheduler().pendingPods();
+  const auto pending = pendingPods.find(refused.uid);
+  const PodPtr pod = pending == pendingPods.end() ? nullptr : pending->second;
+  course_.remove(others);
+  // Without the others, it may have a node now, which is as free as it was.
+  const bool isPlaced = refused.state == FollowedPod::State::Placed;
+  if (isPlaced) course_.remove({&refused.uid, 1});
+  if (pod) pools_.explain(pod);
+  if (!isPlaced) course_.remove({&refused.uid, 1});
 }
 
 json::object Filling::describe() const {

@@ -8,6 +8,7 @@
 //
 // A copy never preempts: its pods have preemptionPolicy Never. Cost: that of scheduling the pods.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct Copy {
   bool whole = false;  // it has all pods of the question; else one of a workload's equal pods
 };
 // Takes the pods and their PodGroups out of the expansion of a question. A workload's copy is one
-// pod; several workloads, or pods of a gang, are one copy. Invalid: there are no pods.
+// pod; several workloads, or pods of a gang, are one copy. Invalid: there are no pods, or a copy has
+// more than a simulation takes.
 Result<Copy> takeCopy(Expansion& expansion);
 
 class Filling {
@@ -42,8 +44,9 @@ class Filling {
   // Creates copies, runs the course, and deletes incomplete ones. False if there were any.
   bool add(std::size_t copies);
   void create(std::uint64_t number);
-  // Keeps why the nodes reject this pod.
-  void explain(const FollowedPod& refused);
+  // Deletes the pods of copies that are not complete: this one and others. Keeps why the nodes
+  // reject it when the others are gone.
+  void explain(const FollowedPod& refused, std::span<const std::string> others);
 
   Course& course_;
   const Copy copy_;

@@ -38,21 +38,16 @@ struct PoolTable::Pool {
   std::map<std::uint32_t, Rest> unusable;  // by reason
 };
 
-PoolTable::PoolTable(Scheduler& scheduler, std::string label)
+PoolTable::PoolTable(Scheduler& scheduler, std::string label, std::span<const Resources> requests)
     : scheduler_(scheduler), label_(std::move(label)) {
   const Cluster& cluster = scheduler_.cluster();
   for (const char* usual : {kInstanceType, kZone})
     if (label_.empty() && anyNodeHas(cluster, usual)) label_ = usual;
-  watch({});
-}
-
-void PoolTable::watch(const Resources& request) {
-  resources_.insert({kCpu, kMemory});
-  request.forEach([&](ResourceId id, std::int64_t amount) {
-    if (amount > 0) resources_.insert(id);
-  });
-  before_.clear();
-  scheduler_.cluster().live().forEach([&](NodeId node) {
+  for (const Resources& request : requests)
+    request.forEach([&](ResourceId id, std::int64_t amount) {
+      if (amount > 0) resources_.insert(id);
+    });
+  cluster.live().forEach([&](NodeId node) {
     addFree(before_.try_emplace(std::string(poolOf(node))).first->second, node);
   });
 }
@@ -108,7 +103,6 @@ void PoolTable::explain(const PodPtr& pod) {
   });
 }
 
-// Resources that no node of the pool has are left out.
 json::object PoolTable::textOf(const std::map<ResourceId, std::int64_t>& sums) const {
   json::object out;
   for (const auto& [resource, amount] : sums)

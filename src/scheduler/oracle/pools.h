@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +21,11 @@ inline constexpr std::size_t kMaxReasons = 50;  // of a pool
 
 class PoolTable {
  public:
-  // label: "" = that of instance types, or of zones, if a node has it; else all nodes are one pool.
-  // The scheduler must outlive it.
-  PoolTable(Scheduler& scheduler, std::string label);
+  // Before pods are placed. label: "" = that of instance types, or of zones, if a node has it; else
+  // all nodes are one pool. Counts the resources of the requests, beside CPU and memory. The
+  // scheduler must outlive it.
+  PoolTable(Scheduler& scheduler, std::string label, std::span<const Resources> requests);
 
-  // Counts the resources of this request, beside CPU and memory. Before pods are placed.
-  void watch(const Resources& request);
   // Keeps which nodes reject the pod now, and why; replaces what was kept.
   void explain(const PodPtr& pod);
   // Nodes: of the pods that were placed, one for each. {label, list: [{name, nodes, pods,
@@ -47,7 +47,7 @@ class PoolTable {
 
   Scheduler& scheduler_;
   std::string label_;
-  std::set<ResourceId> resources_;
+  std::set<ResourceId> resources_{kCpu, kMemory};
   // By pool: what was free, by resource.
   std::map<std::string, std::map<ResourceId, std::int64_t>, std::less<>> before_;
   std::vector<Reason> reasons_;

@@ -10,6 +10,7 @@
 #include "scheduler/oracle/kinds.h"
 #include "scheduler/oracle/node_shape.h"
 #include "scheduler/oracle/remedy.h"
+#include "scheduler/plugins/reservation/reservation_object.h"
 
 namespace koord::scheduler::oracle {
 
@@ -213,7 +214,13 @@ Result<json::value> Answerer::countNodes(const Question& question, Expansion exp
       .executor = subject_.executor,
       .makeScheduler = [this, &question]() -> Result<std::unique_ptr<Scheduler>> {
         auto made = emptyScheduler(question.configuration);
-        if (made) copyStores(subject_.scheduler.stores(), (*made)->stores());
+        if (!made) return made;
+        Stores& stores = (*made)->stores();
+        copyStores(subject_.scheduler.stores(), stores);
+        // Those of the cluster would take the nodes.
+        for (const auto& [key, reservation] :
+             subject_.scheduler.stores().of<api::Reservation>().all())
+          stores.of<api::Reservation>().erase(key);
         return made;
       },
       .serve = [this](ScratchServer* server) { serving_ = server; }};

@@ -1,3 +1,5 @@
+#include "api/codec.h"
+#include "api/reservation.h"
 #include "scheduler/oracle/filling.h"
 #include "scheduler/oracle/nodes_needed.h"
 #include "scheduler/oracle/oracle_fixture.h"
@@ -225,6 +227,28 @@ TEST(NodesNeeded, the_number_of_pods_bounds_the_nodes_too) {
   const json::value& needed = memberOf(*answer, "nodesFor");
   EXPECT_EQ(memberOf(needed, "lowerBound"), json::value(4)) << toJson(needed);
   EXPECT_EQ(memberOf(needed, "count"), json::value(4));
+}
+
+TEST(NodesNeeded, there_are_no_other_nodes_and_no_reservations_of_the_cluster) {
+  Asked a;
+  a.node(aNode("a"));
+  const std::string node =
+      "{apiVersion: v1, kind: Node, metadata: {name: more}, status: {allocatable: {cpu: 4, pods: "
+      "9}}}";
+  EXPECT_THAT(
+      a.refusal("{nodesFor: {like: a}, objects: [" + node + ", " + podText("p", "1") + "]}"),
+      HasSubstr("spec.nodesFor: has no other nodes: the objects must not be Nodes"));
+  const std::string reservation = R"({
+    "metadata": {"name": "waits", "uid": "r"},
+    "spec": {"template": {"spec": {"schedulerName": "default-scheduler", "containers": [
+      {"name": "main", "resources": {"requests": {"cpu": "4"}}}]}},
+      "owners": [{"object": {"namespace": "default", "name": "nobody"}}], "ttl": "24h"},
+    "status": {"phase": "Pending"}})";
+  a.scheduler->stores().of<api::Reservation>().set(std::make_shared<const api::Reservation>(
+      *api::decode<api::Reservation>(*parseJson(reservation))));
+  const auto answer = a.ask("{nodesFor: {like: a}, objects: [" + podText("p", "4") + "]}");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(memberOf(memberOf(*answer, "nodesFor"), "count"), json::value(1)) << toJson(*answer);
 }
 
 TEST(NodesNeeded, gangs_and_spreading_are_the_schedulers_own) {

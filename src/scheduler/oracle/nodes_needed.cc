@@ -50,6 +50,9 @@ std::int64_t NodesNeeded::most() const {
 }
 
 Result<> NodesNeeded::run() {
+  if (!expansion_.nodes.empty())
+    return fail(ErrorCode::Invalid,
+                "spec.nodesFor: has no other nodes: the objects must not be Nodes");
   if (expansion_.pods.empty())
     return fail(ErrorCode::Invalid,
                 "spec.nodesFor: the objects have no pods; add a pod or a workload with replicas");

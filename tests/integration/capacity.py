@@ -76,6 +76,10 @@ class CapacityTest:
                                     "koordinator-default-quota")["items"]
             return [answer["status"]["fill"]["copies"] for answer in answers] == [6, alone]
         wait_until("the quota is known", limited, 30)
+        both = self.capacity("--quota", "team,koordinator-default-quota", objects=[deployment("narrow", 1, "1")])["items"]
+        check([answer["status"]["fill"]["copies"] for answer in both] == [6, alone], both)
+        refused = self.capacity("--requests", "cpu=1", "--quota", "nothing", status=2)
+        check('--quota "nothing": the scheduler has no such elastic quota' in refused, refused)
         rest = self.capacity("--requests", "cpu=1,memory=64Mi", "--quota", "team")["status"]["fill"]["pools"]["list"][0]["unusable"]
         check([reason["plugin"] for reason in rest] == ["ElasticQuota"], rest)
 

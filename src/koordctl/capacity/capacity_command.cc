@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "api/core.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 #include "koordctl/capacity/capacity_text.h"
 #include "koordctl/completion/object_names.h"
 
@@ -33,45 +33,47 @@ constexpr const char* kDetails =
     "--no-cluster there is none.\n\n"
     "Exit status: 0 a pod fits, or there is a number of nodes; 1 not; 2 there is no answer.";
 
-std::string written(const json::value& result, const std::string& output) {
-  if (output == "json") return toPrettyJson(result) + "\n";
-  return output == "yaml" ? toYaml(result) : capacityText(result);
+std::string textOf(const std::vector<SimulationAnswer>& answers,
+                   const std::vector<std::string>& quotas) {
+  std::string text;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!quotas.empty()) text += fmt::format("{}Quota {}: ", i == 0 ? "" : "\n\n", quotas[i]);
+    text += capacityText(answers[i].result);
+  }
+  return text;
 }
 
-// One question for each quota.
-int runCapacity(const CapacityOptions& options) {
-  std::vector<std::string> quotas = options.quotas;
-  if (quotas.empty()) quotas.emplace_back();
+json::value documentOf(std::vector<SimulationAnswer> answers,
+                       const std::vector<std::string>& quotas) {
+  for (std::size_t i = 0; i < quotas.size(); ++i)
+    if (answers[i].result.is_object()) answers[i].result.get_object()["quota"] = quotas[i];
+  if (answers.size() == 1) return std::move(answers.front().result);
   json::array items;
-  bool has = false;
-  for (const std::string& quota : quotas) {
-    const auto answer = askSimulation(options.source, [&](const std::string& namespace_) {
-      return capacitySpec(options.question, namespace_, quota);
-    });
-    if (!answer) {
-      printFailure(answer.error());
+  for (SimulationAnswer& answer : answers) items.push_back(std::move(answer.result));
+  return json::object{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}};
+}
+
+int runCapacity(const CapacityOptions& options) {
+  const auto answers = askSimulation(options.source, [&](const std::string& namespace_) {
+    return capacitySpecs(options.question, namespace_, options.quotas);
+  });
+  if (!answers) {
+    printFailure(answers.error());
+    return 2;
+  }
+  printNotes(*answers);
+  for (std::size_t i = 0; i < options.quotas.size(); ++i)
+    if (!hasQuota((*answers)[i].result, options.quotas[i])) {
+      printFailure({ErrorCode::NotFound, fmt::format("--quota \"{}\": the scheduler has no such "
+                                                     "elastic quota",
+                                                     options.quotas[i])});
       return 2;
     }
-    if (items.empty()) printNotes(answer->notes);
-    has = has || hasCapacity(answer->result);
-    json::value result = answer->result;
-    if (!quota.empty() && result.is_object()) result.get_object()["quota"] = quota;
-    items.push_back(std::move(result));
-  }
-  std::string text;
-  if (options.output.empty()) {
-    for (const json::value& item : items) {
-      if (options.quotas.size() > 1) text += text.empty() ? "" : "\n\n";
-      if (!options.quotas.empty()) text += fmt::format("Quota {}: ", textAt(item, "quota"));
-      text += capacityText(item);
-    }
-  } else if (options.quotas.size() > 1) {
-    text = written(json::object{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}},
-                   options.output);
-  } else {
-    text = written(items.front(), options.output);
-  }
+  const std::string text = formatted(documentOf(*answers, options.quotas), options.output,
+                                     [&] { return textOf(*answers, options.quotas); });
   std::fputs(printable(text).c_str(), stdout);
+  const bool has = std::ranges::any_of(
+      *answers, [](const SimulationAnswer& answer) { return hasCapacity(answer.result); });
   return has ? 0 : 1;
 }
 
@@ -111,9 +113,7 @@ void addCapacityCommand(flags::Commands& commands, CapacityOptions& options) {
   set.text("config", question.config, "KubeSchedulerConfiguration to use instead");
   set.boolean("no-cluster", options.source.noCluster,
               "Ask a scheduler with the recommended configuration, without a cluster");
-  set.text("output", options.output, "Format: json or yaml; default: text")
-      .oneOf({"json", "yaml"})
-      .shortName('o');
+  addOutputFlag(set, options.output);
   addSourceFlags(set, options.source);
   command.run = [&](const std::vector<std::string>& names) {
     if (!names.empty()) return commands.refuse("no arguments", "capacity");

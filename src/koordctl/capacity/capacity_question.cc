@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "koordctl/simulate/ask.h"
 #include "koordctl/simulate/question.h"
 #include "model/well_known.h"
 
@@ -67,8 +66,8 @@ std::string problemOf(const CapacityQuestion& question) {
   return question.pools.empty() ? "" : "--by: not with --nodes-for, whose nodes are all alike";
 }
 
-Result<json::object> capacitySpec(const CapacityQuestion& question, const std::string& namespace_,
-                                  const std::string& quota) {
+Result<Specs> capacitySpecs(const CapacityQuestion& question, const std::string& namespace_,
+                            const std::vector<std::string>& quotas) {
   auto objects = objectsInFiles(question.files, namespace_);
   if (!objects) return fail(std::move(objects.error()));
   if (!question.requests.empty()) {
@@ -76,8 +75,6 @@ Result<json::object> capacitySpec(const CapacityQuestion& question, const std::s
     if (!pod) return fail(std::move(pod.error()));
     objects->push_back(*std::move(pod));
   }
-  if (!quota.empty())
-    for (json::value& object : *objects) setQuota(object, quota);
   json::object spec{{"objects", *std::move(objects)}};
   if (question.nodesFor) {
     auto shape = newNodes(1, question.like.empty() ? question.shape : question.like);
@@ -86,11 +83,15 @@ Result<json::object> capacitySpec(const CapacityQuestion& question, const std::s
   } else {
     spec.emplace("fill", json::object{{"pools", question.pools}});
   }
-  if (question.config.empty()) return spec;
-  auto configuration = configurationIn(question.config);
-  if (!configuration) return fail(std::move(configuration.error()));
-  spec.emplace("configuration", *std::move(configuration));
-  return spec;
+  if (!question.config.empty()) {
+    auto configuration = configurationIn(question.config);
+    if (!configuration) return fail(std::move(configuration.error()));
+    spec.emplace("configuration", *std::move(configuration));
+  }
+  Specs specs(std::max<std::size_t>(1, quotas.size()), spec);
+  for (std::size_t i = 0; i < quotas.size(); ++i)
+    for (json::value& object : specs[i]["objects"].get_array()) setQuota(object, quotas[i]);
+  return specs;
 }
 
 }  // namespace koord::koordctl

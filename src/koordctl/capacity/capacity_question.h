@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "koordctl/simulate/ask.h"
 
 namespace koord::koordctl {
 
@@ -26,8 +27,9 @@ struct CapacityQuestion {
 // What is wrong with the flags; "" = nothing.
 std::string problemOf(const CapacityQuestion& question);
 
-// Objects that name no namespace get this one. quota: of all pods; "" = as the files say.
-Result<json::object> capacitySpec(const CapacityQuestion& question, const std::string& namespace_,
-                                  const std::string& quota);
+// One for each quota, as if all pods belonged to it; quotas: none = one spec, as the files say.
+// Objects that name no namespace get this one.
+Result<Specs> capacitySpecs(const CapacityQuestion& question, const std::string& namespace_,
+                            const std::vector<std::string>& quotas);
 
 }  // namespace koord::koordctl

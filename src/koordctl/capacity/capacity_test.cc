@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/yaml.h"
 #include "koordctl/capacity/capacity_question.h"
@@ -9,15 +11,17 @@
 namespace koord::koordctl {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(CapacityQuestion, requests_become_a_pod_whose_extended_resources_have_limits) {
   const CapacityQuestion question{.requests = "cpu=4,memory=8Gi,koordinator.sh/gpu-core=50",
                                   .priorityClass = "koord-prod",
                                   .qos = "LS"};
-  const auto spec = capacitySpec(question, "team", "");
-  ASSERT_TRUE(spec) << spec.error().message;
-  const json::value& pod = memberOf(*spec, "objects").get_array().at(0);
+  const auto specs = capacitySpecs(question, "team", {});
+  ASSERT_TRUE(specs) << specs.error().message;
+  ASSERT_EQ(specs->size(), 1u);
+  const json::value& pod = memberOf(specs->front(), "objects").get_array().at(0);
   EXPECT_EQ(textAt(pod, "metadata", "namespace"), "team");
   EXPECT_EQ(textAt(pod, "metadata", "labels", "koordinator.sh/qosClass"), "LS");
   EXPECT_EQ(textAt(pod, "spec", "priorityClassName"), "koord-prod");
@@ -25,20 +29,31 @@ TEST(CapacityQuestion, requests_become_a_pod_whose_extended_resources_have_limit
       memberOf(at(pod, "spec", "containers")->get_array().at(0), "resources");
   EXPECT_EQ(toJson(memberOf(resources, "limits")), R"({"koordinator.sh/gpu-core":"50"})");
   EXPECT_EQ(textAt(resources, "requests", "cpu"), "4");
-  EXPECT_EQ(toJson(memberOf(*spec, "fill")), R"({"pools":""})");
+  EXPECT_EQ(toJson(memberOf(specs->front(), "fill")), R"({"pools":""})");
 }
 
-TEST(CapacityQuestion, all_pods_count_in_the_asked_quota) {
-  const auto spec = capacitySpec({.requests = "cpu=1"}, "team", "blue");
-  ASSERT_TRUE(spec) << spec.error().message;
-  const json::value& pod = memberOf(*spec, "objects").get_array().at(0);
-  EXPECT_EQ(textAt(pod, "metadata", "labels", "quota.scheduling.koordinator.sh/name"), "blue");
+// Standard input, and a pipe, can be read once.
+TEST(CapacityQuestion, all_pods_count_in_each_asked_quota_and_files_are_read_once) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  constexpr std::string_view kPod = "{apiVersion: v1, kind: Pod, metadata: {name: p}}";
+  ASSERT_EQ(::write(pipe[1], kPod.data(), kPod.size()), std::ssize(kPod));
+  ::close(pipe[1]);
+  const auto specs =
+      capacitySpecs({.files = {fmt::format("/dev/fd/{}", pipe[0])}}, "team", {"blue", "red"});
+  ::close(pipe[0]);
+  ASSERT_TRUE(specs) << specs.error().message;
+  std::vector<std::string_view> quotas;
+  for (const json::object& spec : *specs)
+    for (const json::value& pod : memberOf(spec, "objects").get_array())
+      quotas.push_back(textAt(pod, "metadata", "labels", "quota.scheduling.koordinator.sh/name"));
+  EXPECT_THAT(quotas, ElementsAre("blue", "red"));
 }
 
 TEST(CapacityQuestion, wrong_amounts_and_flags_are_named) {
-  EXPECT_EQ(capacitySpec({.requests = "cpu"}, "n", "").error().message,
+  EXPECT_EQ(capacitySpecs({.requests = "cpu"}, "n", {}).error().message,
             "--requests \"cpu\": expected amounts as cpu=8,memory=32Gi");
-  EXPECT_EQ(capacitySpec({.requests = "cpu=-1"}, "n", "").error().message,
+  EXPECT_EQ(capacitySpecs({.requests = "cpu=-1"}, "n", {}).error().message,
             "--requests \"cpu=-1\": expected amounts as cpu=8,memory=32Gi");
   EXPECT_EQ(problemOf(CapacityQuestion{}), "one of --filename and --requests");
   EXPECT_EQ(problemOf(CapacityQuestion{.files = {"f"}, .requests = "cpu=1"}),
@@ -100,6 +115,14 @@ TEST(CapacityText, tells_none_from_at_least_none) {
             "at least 1 more copy of 3 pods fits\n");
 }
 
+TEST(CapacityText, a_quota_that_the_scheduler_lacks_is_known_if_quotas_are_shown) {
+  const json::value result = resultWith("quotas: [{name: blue}]");
+  EXPECT_TRUE(hasQuota(result, "blue"));
+  EXPECT_FALSE(hasQuota(result, "red"));
+  EXPECT_FALSE(hasQuota(resultWith("quotas: []"), "red"));
+  EXPECT_TRUE(hasQuota(resultWith("{}"), "red"));
+}
+
 TEST(CapacityText, a_number_of_nodes_has_its_bound_and_the_use) {
   const json::value result = resultWith(R"(
 complete: true
@@ -129,21 +152,21 @@ Rejected on 7 nodes, 1 of 8 pods: 7 Insufficient cpu
 }
 
 TEST(CapacityText, amounts_have_four_digits) {
-  EXPECT_EQ(shortAmount("1400Ki"), "1.367Mi");
-  EXPECT_EQ(shortAmount("12500m"), "12.5");
-  EXPECT_EQ(shortAmount("9999"), "9999");
-  EXPECT_EQ(shortAmount("123456"), "123.5k");
-  EXPECT_EQ(shortAmount("0"), "0");
-  EXPECT_EQ(shortAmount(""), "");
+  const std::pair<const char*, const char*> cases[] = {
+      {"1400Ki", "1.367Mi"}, {"12500m", "12.5"}, {"9999", "9999"},
+      {"123456", "123.5k"},  {"0", "0"},         {"", ""}};
+  for (const auto& [quantity, amount] : cases) EXPECT_EQ(shortAmount(quantity), amount);
 }
 
 TEST(Capacity, nodes_are_counted_without_a_cluster) {
-  auto spec = capacitySpec({.requests = "cpu=3", .nodesFor = true, .shape = "cpu=4,memory=8Gi"},
-                           "default", "");
-  ASSERT_TRUE(spec) << spec.error().message;
-  const auto answer = simulateOnNothing(*std::move(spec));
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_THAT(capacityText(answer->result), HasSubstr("1 node for 1 pod; 0 are too few"));
+  auto specs = capacitySpecs({.requests = "cpu=3", .nodesFor = true, .shape = "cpu=4,memory=8Gi"},
+                             "default", {"a", "b"});
+  ASSERT_TRUE(specs) << specs.error().message;
+  const auto answers = simulateOnNothing(*std::move(specs));
+  ASSERT_TRUE(answers) << answers.error().message;
+  ASSERT_EQ(answers->size(), 2u);
+  for (const SimulationAnswer& answer : *answers)
+    EXPECT_THAT(capacityText(answer.result), HasSubstr("1 node for 1 pod; 0 are too few"));
 }
 
 }  // namespace

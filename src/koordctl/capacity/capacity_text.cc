@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/ascii.h"
@@ -175,6 +176,13 @@ std::string capacityText(const json::value& result) {
   std::string out = "there is no result\n";
   addStatusNotes(out, status);
   return out;
+}
+
+bool hasQuota(const json::value& result, std::string_view quota) {
+  const json::value* quotas = at(result, "status", "quotas");
+  if (!quotas || !quotas->is_array()) return true;
+  return std::ranges::any_of(quotas->get_array(),
+                             [&](const json::value& one) { return textAt(one, "name") == quota; });
 }
 
 bool hasCapacity(const json::value& result) {

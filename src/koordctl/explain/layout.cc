@@ -8,10 +8,21 @@
 
 namespace koord::koordctl {
 
+namespace {
+
+const json::array& arrayIn(const json::value& value) {
+  static const json::array kNone;
+  return value.is_array() ? value.get_array() : kNone;
+}
+
+}  // namespace
+
 const json::array& arrayAt(const json::value& value, std::string_view key) {
-  static const json::array none;
-  const auto* found = at(value, key);
-  return found && found->is_array() ? found->get_array() : none;
+  return arrayIn(memberOf(value, key));
+}
+
+const json::array& arrayAt(const json::object& object, std::string_view key) {
+  return arrayIn(memberOf(object, key));
 }
 
 std::int64_t countAt(const json::value& value, std::string_view key) {

@@ -15,6 +15,7 @@ constexpr std::size_t kWidth = 80;  // columns of a terminal
 
 // The list at a member; empty if there is none.
 const json::array& arrayAt(const json::value& value, std::string_view key);
+const json::array& arrayAt(const json::object& object, std::string_view key);
 // The whole number at a member; 0 if there is none.
 std::int64_t countAt(const json::value& value, std::string_view key);
 // "" for a missing value and null; JSON for objects and lists.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <set>
 
 #include "api/core.h"
 #include "base/event_loop.h"
@@ -21,31 +22,39 @@ namespace {
 
 constexpr const char* kDefaultNamespace = "default";
 
-Task<Result<SimulationAnswer>> askCluster(const SimulationSource& source, const MakeSpec& makeSpec,
-                                          Executor& executor) {
+using Answers = std::vector<SimulationAnswer>;
+
+Task<Result<Answers>> askCluster(const SimulationSource& source, const MakeSpecs& makeSpecs,
+                                 Executor& executor) {
   ClusterSimulation cluster(chooseKubeconfig(source.kubeconfig), source.scheduler, "", executor);
   if (auto opened = cluster.open(); !opened) co_return fail(std::move(opened.error()));
-  auto spec = makeSpec(source.namespace_.empty() ? cluster.defaultNamespace() : source.namespace_);
-  if (!spec) co_return fail(std::move(spec.error()));
-  auto asking = cluster.ask(*std::move(spec));
-  auto answer = co_await asking;
-  co_return answer;
+  auto specs =
+      makeSpecs(source.namespace_.empty() ? cluster.defaultNamespace() : source.namespace_);
+  if (!specs) co_return fail(std::move(specs.error()));
+  Answers answers;
+  for (json::object& spec : *specs) {
+    auto asking = cluster.ask(std::move(spec));
+    auto answer = co_await asking;
+    if (!answer) co_return fail(std::move(answer.error()));
+    answers.push_back(*std::move(answer));
+  }
+  co_return answers;
 }
 
-Task<void> ask(const SimulationSource* source, const MakeSpec* makeSpec,
-               Result<SimulationAnswer>* answer, EventLoop* loop) {
-  auto asking = askCluster(*source, *makeSpec, *loop);
-  *answer = co_await asking;
+Task<void> ask(const SimulationSource* source, const MakeSpecs* makeSpecs, Result<Answers>* answers,
+               EventLoop* loop) {
+  auto asking = askCluster(*source, *makeSpecs, *loop);
+  *answers = co_await asking;
   loop->stop();
 }
 
-Result<SimulationAnswer> answerOfCluster(const SimulationSource& source, const MakeSpec& makeSpec) {
+Result<Answers> answersOfCluster(const SimulationSource& source, const MakeSpecs& makeSpecs) {
   EventLoop loop;
-  Result<SimulationAnswer> answer;
+  Result<Answers> answers;
   TaskGroup tasks;
-  tasks.spawn(ask(&source, &makeSpec, &answer, &loop));
+  tasks.spawn(ask(&source, &makeSpecs, &answers, &loop));
   loop.run();
-  return answer;
+  return answers;
 }
 
 }  // namespace
@@ -71,14 +80,15 @@ std::string problemOf(const SimulationSource& source) {
   return {};
 }
 
-Result<SimulationAnswer> askSimulation(const SimulationSource& source, const MakeSpec& makeSpec) {
+Result<std::vector<SimulationAnswer>> askSimulation(const SimulationSource& source,
+                                                    const MakeSpecs& makeSpecs) {
   const bool alone = source.noCluster || !source.snapshot.empty();
   log::setup({.program = "koordctl", .quiet = alone});
-  if (!alone) return answerOfCluster(source, makeSpec);
-  auto spec = makeSpec(source.namespace_.empty() ? kDefaultNamespace : source.namespace_);
-  if (!spec) return fail(std::move(spec.error()));
-  return source.noCluster ? simulateOnNothing(*std::move(spec))
-                          : simulateOnSnapshot(source.snapshot, *std::move(spec));
+  if (!alone) return answersOfCluster(source, makeSpecs);
+  auto specs = makeSpecs(source.namespace_.empty() ? kDefaultNamespace : source.namespace_);
+  if (!specs) return fail(std::move(specs.error()));
+  return source.noCluster ? simulateOnNothing(*std::move(specs))
+                          : simulateOnSnapshot(source.snapshot, *std::move(specs));
 }
 
 Result<json::array> objectsInFiles(const std::vector<std::string>& files,
@@ -102,9 +112,24 @@ Result<json::value> configurationIn(const std::string& file) {
   return configuration;
 }
 
-void printNotes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes)
-    std::fprintf(stderr, "koordctl: %s\n", printable(note).c_str());
+void addOutputFlag(flags::FlagSet& set, std::string& output) {
+  set.text("output", output, "Format: json or yaml; default: text")
+      .oneOf({"json", "yaml"})
+      .shortName('o');
+}
+
+std::string formatted(const json::value& answer, const std::string& output,
+                      const std::function<std::string()>& text) {
+  if (output == "json") return toPrettyJson(answer) + "\n";
+  return output == "yaml" ? toYaml(answer) : text();
+}
+
+void printNotes(const std::vector<SimulationAnswer>& answers) {
+  std::set<std::string_view> printed;
+  for (const SimulationAnswer& answer : answers)
+    for (const std::string& note : answer.notes)
+      if (printed.insert(note).second)
+        std::fprintf(stderr, "koordctl: %s\n", printable(note).c_str());
 }
 
 void printFailure(const Error& error) {

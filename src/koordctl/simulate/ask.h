@@ -24,10 +24,14 @@ void addSourceFlags(flags::FlagSet& set, SimulationSource& source);
 // What is wrong with these flags; "" = nothing.
 std::string problemOf(const SimulationSource& source);
 
-// The spec of a question, given the namespace of objects that name none.
-using MakeSpec = std::function<Result<json::object>(const std::string& namespace_)>;
-// Asks the cluster, or the snapshot. Blocks. Sets up the log of the process.
-Result<SimulationAnswer> askSimulation(const SimulationSource& source, const MakeSpec& makeSpec);
+// The specs of questions about one state and with one configuration.
+using Specs = std::vector<json::object>;
+// Given the namespace of objects that name none.
+using MakeSpecs = std::function<Result<Specs>(const std::string& namespace_)>;
+// Asks the cluster, or the snapshot, which is read once: an answer for each spec. Blocks. Sets up
+// the log of the process.
+Result<std::vector<SimulationAnswer>> askSimulation(const SimulationSource& source,
+                                                    const MakeSpecs& makeSpecs);
 
 // The objects of these manifests. The error names the file.
 Result<json::array> objectsInFiles(const std::vector<std::string>& files,
@@ -35,8 +39,13 @@ Result<json::array> objectsInFiles(const std::vector<std::string>& files,
 // A KubeSchedulerConfiguration.
 Result<json::value> configurationIn(const std::string& file);
 
-// On standard error.
-void printNotes(const std::vector<std::string>& notes);
+void addOutputFlag(flags::FlagSet& set, std::string& output);
+// The answer in the format of that flag; text: makes the default one.
+std::string formatted(const json::value& answer, const std::string& output,
+                      const std::function<std::string()>& text);
+
+// On standard error; each note once.
+void printNotes(const std::vector<SimulationAnswer>& answers);
 void printFailure(const Error& error);
 
 }  // namespace koord::koordctl

@@ -7,7 +7,6 @@
 
 #include "api/core.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 #include "koordctl/completion/object_names.h"
 #include "koordctl/simulate/ask.h"
 #include "koordctl/simulate/simulation_text.h"
@@ -41,17 +40,20 @@ Result<json::object> readSpec(const SimulateOptions& options, const std::string&
 }
 
 int runSimulate(const SimulateOptions& options) {
-  const auto answer = askSimulation(
-      options.source, [&](const std::string& namespace_) { return readSpec(options, namespace_); });
-  if (!answer) {
-    printFailure(answer.error());
+  const auto answers =
+      askSimulation(options.source, [&](const std::string& namespace_) -> Result<Specs> {
+        auto spec = readSpec(options, namespace_);
+        if (!spec) return fail(std::move(spec.error()));
+        return Specs{*std::move(spec)};
+      });
+  if (!answers) {
+    printFailure(answers.error());
     return 2;
   }
-  printNotes(answer->notes);
-  const json::value& result = answer->result;
-  const std::string text = options.output == "json"   ? toPrettyJson(result) + "\n"
-                           : options.output == "yaml" ? toYaml(result)
-                                                      : simulationText(result, options.explain);
+  printNotes(*answers);
+  const json::value& result = answers->front().result;
+  const std::string text =
+      formatted(result, options.output, [&] { return simulationText(result, options.explain); });
   std::fputs(printable(text).c_str(), stdout);
   return allPlaced(result) ? 0 : 1;
 }
@@ -119,9 +121,7 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
   addTraceFlags(set, options.replay);
   addColocationFlags(set, options.study);
   set.boolean("explain", options.explain, "Show each pod on its own line");
-  set.text("output", options.output, "Format: json or yaml; default: text")
-      .oneOf({"json", "yaml"})
-      .shortName('o');
+  addOutputFlag(set, options.output);
   addSourceFlags(set, options.source);
   command.run = [&](const std::vector<std::string>& names) {
     if (!names.empty()) return commands.refuse("no arguments", "simulate");

@@ -31,15 +31,20 @@ constexpr std::string_view kConfigMap = "koord-scheduler-config";
 constexpr scheduler::oracle::ForkLimits kLimits{
     .time = std::chrono::seconds(60), .grace = std::chrono::seconds(60), .memory = 8ULL << 30};
 
-// What the question needs of the snapshot beside the scheduler's own objects.
+using Answers = std::vector<SimulationAnswer>;
+using Specs = std::vector<json::object>;
+
+// What the questions need of the snapshot beside the scheduler's own objects.
 class Contents {
  public:
-  Contents(SnapshotApi& api, const json::value& spec) : api_(api) {
-    for (const char* field : {"drainNodes", "loseNodes"})
-      for (const json::value& node : arrayAt(spec, field))
-        if (node.is_string()) left_.emplace(node.get_string());
-    for (const json::value& object : arrayAt(spec, "objects"))
-      if (auto key = jobIn(object)) askedJobs_.insert(*std::move(key));
+  Contents(SnapshotApi& api, const Specs& specs) : api_(api) {
+    for (const json::object& spec : specs) {
+      for (const char* field : {"drainNodes", "loseNodes"})
+        for (const json::value& node : arrayAt(spec, field))
+          if (node.is_string()) left_.emplace(node.get_string());
+      for (const json::value& object : arrayAt(spec, "objects"))
+        if (auto key = jobIn(object)) askedJobs_.insert(*std::move(key));
+    }
   }
 
   Result<> add(std::string_view resource, std::string_view text) {
@@ -209,19 +214,19 @@ struct Snapshot {
   std::optional<SnapshotApi> api;
   std::optional<Contents> contents;
 
-  void begin(WallTime time, const json::value& spec) {
+  void begin(WallTime time, const Specs& specs) {
     loop.emplace(time);
     api.emplace(*loop);
-    contents.emplace(*api, spec);
+    contents.emplace(*api, specs);
   }
 };
 
-Result<> readInto(Snapshot& snapshot, const json::value& spec) {
+Result<> readInto(Snapshot& snapshot, const Specs& specs) {
   cluster::SnapshotVisitor visitor;
   visitor.header = [&](const cluster::SnapshotHeader& header) -> Result<> {
     const auto taken = parseTime(header.createdAt);
     if (!taken) return fail(Error(taken.error()).within(snapshot.source + ": createdAt"));
-    snapshot.begin(*taken, spec);
+    snapshot.begin(*taken, specs);
     return {};
   };
   visitor.object = [&](std::string_view resource, std::string_view text) -> Result<> {
@@ -233,44 +238,50 @@ Result<> readInto(Snapshot& snapshot, const json::value& spec) {
   return {};
 }
 
-Result<SimulationAnswer> simulateOn(Snapshot& snapshot, json::value spec) {
-  SimulationAnswer answer;
+Result<Answers> simulateOn(Snapshot& snapshot, Specs specs) {
+  std::vector<std::string> notes;
   json::value given;
-  if (json::value* found = find(spec, "configuration")) std::swap(given, *found);
-  auto configuration = configurationOf(given, *snapshot.contents, answer.notes);
+  for (json::object& spec : specs)
+    if (json::value* found = spec.if_contains("configuration"))
+      given = std::exchange(*found, nullptr);
+  auto configuration = configurationOf(given, *snapshot.contents, notes);
   if (!configuration) return fail(std::move(configuration.error()));
   FileScheduler reader(*snapshot.loop, *snapshot.api);
   if (auto read = reader.read(*std::move(configuration)); !read)
     return fail(std::move(read.error()).within(snapshot.source));
   snapshot.api->clear();
   const Contents& contents = *snapshot.contents;
-  if (json::value* objects = find(spec, "objects"))
-    for (json::value& object : objects->get_array()) {
-      contents.setPriority(object);
-      contents.completeJob(object);
-    }
-  std::ranges::copy(contents.unreadable(), std::back_inserter(answer.notes));
-  answer.notes.push_back(
+  std::ranges::copy(contents.unreadable(), std::back_inserter(notes));
+  notes.emplace_back(
       "a snapshot has no webhooks: pods are taken as the files have them, with the priorities of "
       "their classes");
-  auto result = reader.ask(scheduler::oracle::simulationOf(std::move(spec)), contents.pods());
-  if (!result) return fail(std::move(result.error()));
-  answer.result = *std::move(result);
-  return answer;
+  Answers answers;
+  for (json::object& spec : specs) {
+    if (json::value* objects = spec.if_contains("objects"))
+      for (json::value& object : objects->get_array()) {
+        contents.setPriority(object);
+        contents.completeJob(object);
+      }
+    auto result = reader.ask(scheduler::oracle::simulationOf(std::move(spec)), contents.pods());
+    if (!result) return fail(std::move(result.error()));
+    answers.push_back({*std::move(result), notes});
+  }
+  return answers;
 }
 
 }  // namespace
 
-Result<SimulationAnswer> simulateOnSnapshot(const std::string& file, json::value spec) {
+Result<std::vector<SimulationAnswer>> simulateOnSnapshot(const std::string& file,
+                                                         std::vector<json::object> specs) {
   Snapshot snapshot{.source = file};
-  if (auto read = readInto(snapshot, spec); !read) return fail(std::move(read.error()));
-  return simulateOn(snapshot, std::move(spec));
+  if (auto read = readInto(snapshot, specs); !read) return fail(std::move(read.error()));
+  return simulateOn(snapshot, std::move(specs));
 }
 
-Result<SimulationAnswer> simulateOnNothing(json::value spec) {
+Result<std::vector<SimulationAnswer>> simulateOnNothing(std::vector<json::object> specs) {
   Snapshot snapshot{.source = "--no-cluster"};
-  snapshot.begin(std::chrono::system_clock::now(), spec);
-  return simulateOn(snapshot, std::move(spec));
+  snapshot.begin(std::chrono::system_clock::now(), specs);
+  return simulateOn(snapshot, std::move(specs));
 }
 
 }  // namespace koord::koordctl

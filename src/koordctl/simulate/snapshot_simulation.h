@@ -9,16 +9,18 @@
 // wait are tried again.
 
 #include <string>
+#include <vector>
 
 #include "koordctl/simulate/question.h"
 
 namespace koord::koordctl {
 
-// spec: an object, as of a Simulation. Its configuration is the scheduler's; if it is null, the
-// ConfigMap koordinator-system/koord-scheduler-config in the snapshot has it, or it is the
-// recommended one. Errors name the file, or the field of the question. Blocks.
-Result<SimulationAnswer> simulateOnSnapshot(const std::string& file, json::value spec);
+// An answer for each spec of a Simulation. Their configuration, which must be the same, is the
+// scheduler's; if they have none, the ConfigMap koordinator-system/koord-scheduler-config in the
+// snapshot has it, or it is the recommended one. Errors name the file, or the field. Blocks.
+Result<std::vector<SimulationAnswer>> simulateOnSnapshot(const std::string& file,
+                                                         std::vector<json::object> specs);
 // The same on a cluster without any objects.
-Result<SimulationAnswer> simulateOnNothing(json::value spec);
+Result<std::vector<SimulationAnswer>> simulateOnNothing(std::vector<json::object> specs);
 
 }  // namespace koord::koordctl

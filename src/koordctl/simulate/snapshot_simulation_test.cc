@@ -74,13 +74,13 @@ class SnapshotSimulation : public ::testing::Test {
   }
   // The status of the answer.
   json::value ask(const std::string& spec) const {
-    const auto answer = simulateOnSnapshot(file_, *parseYaml(spec));
-    if (!answer) return json::string(answer.error().message);
-    return memberOf(answer->result, "status");
+    const auto answers = simulateOnSnapshot(file_, {parseYaml(spec)->get_object()});
+    if (!answers) return json::string(answers.error().message);
+    return memberOf(answers->front().result, "status");
   }
   std::string failure() const {
-    const auto answer = simulateOnSnapshot(file_, json::object{});
-    return answer ? "answered" : answer.error().message;
+    const auto answers = simulateOnSnapshot(file_, {json::object{}});
+    return answers ? "answered" : answers.error().message;
   }
   static std::string podText(const std::string& name, int cpus, const std::string& more = "") {
     return fmt::format(
@@ -101,6 +101,19 @@ class SnapshotSimulation : public ::testing::Test {
   std::vector<std::string> moreClasses_;  // objects
   std::vector<std::string> jobs_;
 };
+
+TEST_F(SnapshotSimulation, each_question_is_asked_on_the_state_of_the_file) {
+  take();
+  const auto specOf = [](const std::string& name) {
+    return parseYaml("objects: [" + podText(name, 6) + "]")->get_object();
+  };
+  const auto answers = simulateOnSnapshot(file_, {specOf("one"), specOf("two")});
+  ASSERT_TRUE(answers) << answers.error().message;
+  ASSERT_EQ(answers->size(), 2u);
+  for (const SimulationAnswer& answer : *answers)
+    EXPECT_EQ(textAt(memberOf(memberOf(answer.result, "status"), "pods").get_array()[0], "node"),
+              "large");
+}
 
 TEST_F(SnapshotSimulation, pods_go_where_the_objects_of_the_file_leave_resources) {
   take();
@@ -157,9 +170,10 @@ TEST_F(SnapshotSimulation, a_file_that_is_no_snapshot_is_named) {
 TEST_F(SnapshotSimulation, an_object_that_cannot_be_read_is_ignored_with_a_note) {
   moreClasses_ = {R"({"metadata":{"name":"odd"},"value":"many"})"};
   take();
-  const auto answer = simulateOnSnapshot(file_, *parseYaml("objects: [" + podText("p", 1) + "]"));
-  ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_THAT(answer->notes,
+  const std::string spec = "objects: [" + podText("p", 1) + "]";
+  const auto answers = simulateOnSnapshot(file_, {parseYaml(spec)->get_object()});
+  ASSERT_TRUE(answers) << answers.error().message;
+  EXPECT_THAT(answers->front().notes,
               ::testing::Contains(HasSubstr("priorityclasses.scheduling.k8s.io odd is ignored")));
 }
 

@@ -209,10 +209,10 @@ class Decisions : public ::testing::Test {
         EXPECT_TRUE((*writer)->addObject(resource, toJson(object)));
     }
     EXPECT_TRUE((*writer)->finish());
-    const auto answer = simulateOnSnapshot(file, json::object{{"objects", std::move(asked)}});
-    if (!answer) return {answer.error().message};
+    const auto answers = simulateOnSnapshot(file, {{{"objects", std::move(asked)}}});
+    if (!answers) return {answers.error().message};
     std::vector<std::string> decisions;
-    const json::value& status = memberOf(answer->result, "status");
+    const json::value& status = memberOf(answers->front().result, "status");
     for (const char* list : {"pods", "victims"})
       for (const json::value& one : memberOf(status, list).get_array())
         decisions.push_back(fmt::format("{}/{} {} {}", textAt(one, "namespace"),

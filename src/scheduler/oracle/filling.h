@@ -26,8 +26,8 @@ struct Copy {
   bool whole = false;  // it has all pods of the question; else one of a workload's equal pods
 };
 // Takes the pods and their PodGroups out of the expansion of a question. A workload's copy is one
-// pod; several workloads, or pods of a gang, are one copy. Invalid: there are no pods, or a copy has
-// more than a simulation takes.
+// pod; several workloads, or pods of a gang, are one copy. Invalid: there are no pods, or a copy
+// has more than a simulation takes.
 Result<Copy> takeCopy(Expansion& expansion);
 
 class Filling {

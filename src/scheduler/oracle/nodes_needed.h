@@ -44,7 +44,7 @@ class NodesNeeded {
   // Called before every attempt; it need not return. May be empty.
   std::function<void()> checkpoint;
 
-  // Invalid: an object cannot be created.
+  // Invalid: an object cannot be created, there are no pods or too many, or there are Nodes.
   Result<> run();
   // {pods, count, tooFew, lowerBound, tries, placed, pending, message, resources}; see answer.h.
   // Also before run() has ended.

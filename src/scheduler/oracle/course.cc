@@ -163,7 +163,8 @@ Result<> Course::clear(const std::vector<std::string>& names, const char* field,
     for (const PodPtr& pod : cluster.node(*cluster.findNode(names[i])).pods)
       leaving.emplace_back(pod, names[i]);
   }
-  std::ranges::sort(leaving, {}, [](const auto& entry) { return entry.first->key(); });
+  std::ranges::sort(leaving, {},
+                    [](const auto& entry) { return api::keyOf(entry.first->pod->metadata); });
   for (const auto& [pod, node] : leaving) move(pod, node, pods);
   if (const auto count = std::exchange(staying_, 0); count > 0)
     notes_.push_back(fmt::format("spec.{}: {} Reservations stay on their nodes", field, count));

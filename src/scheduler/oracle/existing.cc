@@ -35,7 +35,7 @@ ExistingWorkloads::ExistingWorkloads(const Question& question, Scheduler& schedu
       deployments.emplace(keyOf(object), object.path);
     } else if (workload == Workload::Job) {
       if (const auto uid = textAt(object.document, "metadata", "uid"); !uid.empty())
-        jobs_.emplace(uid, object.path);
+        owners_.emplace(Owner("Job", {namespaceOf(object), std::string(uid)}), object.path);
     } else if (hasSet(scheduler.stores(), workload, keyOf(object))) {
       owners_.emplace(Owner(object.kind, keyOf(object)), object.path);
     }
@@ -49,7 +49,6 @@ ExistingWorkloads::ExistingWorkloads(const Question& question, Scheduler& schedu
     }
   }
   for (const auto& [owner, path] : owners_) paths_.insert(path);
-  for (const auto& [uid, path] : jobs_) paths_.insert(path);
 }
 
 PodCounts ExistingWorkloads::countPods() const {
@@ -58,8 +57,8 @@ PodCounts ExistingWorkloads::countPods() const {
   const auto count = [&](const api::Pod& pod) {
     const auto* owner = api::controllerOf(pod.metadata);
     if (!owner || pod.metadata.deletionTimestamp) return;
-    if (const auto job = jobs_.find(owner->uid); job != jobs_.end()) ++counts[job->second];
-    const auto found = owners_.find({owner->kind, {pod.metadata.namespace_, owner->name}});
+    const std::string& id = owner->kind == "Job" ? owner->uid : owner->name;
+    const auto found = owners_.find({owner->kind, {pod.metadata.namespace_, id}});
     if (found != owners_.end()) ++counts[found->second];
   };
   if (paths_.empty()) return counts;

@@ -29,11 +29,10 @@ class ExistingWorkloads {
 
  private:
   const Scheduler& scheduler_;
-  // Kind and key of the owner of pods.
+  // Kind and key of the owner of pods; the uid in place of a Job's name.
   using Owner = std::pair<std::string, api::ObjectKey>;
-  std::map<Owner, std::string> owners_;      // path of the object in the question
-  std::map<std::string, std::string> jobs_;  // the same, by uid of the Job
-  std::set<std::string> paths_;              // those of both
+  std::map<Owner, std::string> owners_;  // path of the object in the question
+  std::set<std::string> paths_;          // of owners_
 };
 
 }  // namespace koord::scheduler::oracle

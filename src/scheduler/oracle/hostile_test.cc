@@ -165,6 +165,21 @@ TEST(HostileQuestion, pods_that_terminate_already_have_successors) {
   EXPECT_THAT(placesIn(*answer), ElementsAre("db-0 b"));
 }
 
+// "a-b/first" is less than "a/last" as a text.
+TEST(HostileQuestion, pods_of_drained_nodes_come_by_namespace_and_name) {
+  Asked a;
+  a.node(aNode("full"));
+  a.node(aNode("spare").allocatable("cpu", "1"));
+  for (const auto& [space, name] : {std::pair{"a-b", "first"}, {"a", "last"}}) {
+    auto pod = ownedPod(name, "ReplicaSet");
+    pod.object().metadata.namespace_ = space;
+    a.runs(pod, "full");
+  }
+  const auto answer = a.ask("drainNodes: [full]");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(placesIn(*answer), ElementsAre("last-again spare", "first-again pending"));
+}
+
 TEST(HostileQuestion, notes_name_no_pods_of_others) {
   Asked a;
   a.node(aNode("a"));
@@ -297,6 +312,8 @@ TEST(HostileQuestion, of_a_job_that_exists_what_still_has_to_run_is_created) {
   EXPECT_EQ(created(known, "parallelism: 5, completions: 8", "succeeded: 6"), 1);
   EXPECT_EQ(created(known, "parallelism: 5, completions: 8", "succeeded: 7"), 0);
   EXPECT_EQ(created(known, "parallelism: 5", "succeeded: 0"), 4);
+  EXPECT_EQ(created(known + std::string(", namespace: other"), "parallelism: 5", ""), 5)
+      << "the pods of others are not counted";
   EXPECT_EQ(created(known, "parallelism: 5", "succeeded: 1"), 0) << "the others only end";
   EXPECT_EQ(created(known, "parallelism: 5, completions: 8",
                     "conditions: [{type: Failed, status: 'True'}]"),

@@ -233,7 +233,9 @@ std::optional<NodeId> GangCycles::nodeOfMember(const Gang& gang) const {
   for (const Gang* partner : gangs_.partnersOf(gang)) {
     for (const auto& [uid, pod] : partner->members) {
       const auto* record = gangs_.handle().cluster().findPod(uid);
-      if (record && (!first || record->info->key() < first->info->key())) first = record;
+      if (record && (!first || api::keyOf(record->info->pod->metadata) <
+                                   api::keyOf(first->info->pod->metadata)))
+        first = record;
     }
   }
   return first ? std::optional(first->node) : std::nullopt;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/pod.h"
+#include "koordctl/colocation/job_queue.h"
 #include "koordctl/colocation/machine_model.h"
 #include "koordctl/colocation/statistics.h"
 #include "koordctl/colocation/workload.h"
@@ -97,7 +98,7 @@ class Machine {
 
   // Now, in cores and GiB.
   double cpuUsed() const { return serviceCores_ + batchCores_ + parameters_.systemCores; }
-  double batchUsed() const { return batchCores_; }
+  double servicesUsed() const { return serviceCores_; }
   double memoryUsed() const;
   const Measured& node() const { return node_; }
   std::size_t windowSteps() const { return windowSteps_; }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "koordctl/colocation/workload.h"
+#include "koordctl/colocation/distributions.h"
 
 namespace koord::koordctl::colocation {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "koordctl/colocation/units.h"
 #include "koordlet/qos/cpuevict/satisfaction.h"
 #include "koordlet/qos/cpusuppress/budget.h"
 #include "koordlet/qos/cpusuppress/cpuset_policy.h"
@@ -24,10 +25,7 @@ using koordlet::cpuburst::QuotaStep;
 // The defaults of koordlet's flags.
 constexpr Duration kMemoryCoolDown = 4s, kCpuCoolDown = 20s;
 constexpr double kPeriodsOfASecond = 10;
-
-std::int64_t bytesOf(double gib) {
-  return static_cast<std::int64_t>(gib * (1 << 30));
-}
+constexpr double kSeldom = 0.001;  // not worth a round: a chance of 1.5 % in a step of 15 s
 
 std::size_t stepsOf(double seconds, const Parameters& parameters) {
   return static_cast<std::size_t>(std::max(1.0, std::ceil(seconds / parameters.stepSeconds)));
@@ -81,7 +79,7 @@ Ceiling NodeAgent::chosen(std::int64_t budgetMilli) {
 bool NodeAgent::suppress(const Machine& machine) {
   if (!settings_.suppress) return false;
   koordlet::cpusuppress::BudgetInput input;
-  input.capacityMilli = static_cast<std::int64_t>(parameters_.cores * 1000);
+  input.capacityMilli = milliOf(parameters_.cores);
   input.nodeCores = machine.cpuUsed();
   for (const RunningService& service : machine.services())
     input.pods.push_back({service.used, false});
@@ -95,7 +93,7 @@ bool NodeAgent::suppress(const Machine& machine) {
 }
 
 void NodeAgent::prepare(RunningService& service) const {
-  const auto milli = static_cast<std::int64_t>(service.limit * 1000);
+  const auto milli = milliOf(service.limit);
   if (milli <= 0) return;
   service.baseQuota = service.quota = koordlet::milliCpuToQuota(milli);
   const std::int64_t burst = koordlet::cpuburst::burstUs(milli, settings_.burst);
@@ -110,20 +108,22 @@ bool NodeAgent::burst(Machine& machine) {
   const auto state = koordlet::cpuburst::nodeStateOf(
       static_cast<std::size_t>(parameters_.cores), machine.cpuUsed(), loads,
       settings_.burst.sharePoolThresholdPercent.value_or(50));
-  bool changed = false;
+  bool again = false;
   for (RunningService& service : machine.services()) {
     if (service.baseQuota <= 0) continue;
     if (service.throttling.share <= 0 && service.quota == service.baseQuota) continue;
-    const double second = 1 - std::pow(1 - service.throttling.share, kPeriodsOfASecond);
-    const double throttled = random_.chance(second) ? service.throttling.share : 0;
-    const QuotaStep step = koordlet::cpuburst::onNode(
-        koordlet::cpuburst::wantedStep(settings_.burst, true, throttled), state);
-    const std::int64_t next =
-        koordlet::cpuburst::nextQuota(step, service.quota, service.baseQuota, settings_.burst);
-    changed |= next != service.quota;
+    const auto quotaAfter = [&](double throttled) {
+      const QuotaStep step = koordlet::cpuburst::onNode(
+          koordlet::cpuburst::wantedStep(settings_.burst, true, throttled), state);
+      return koordlet::cpuburst::nextQuota(step, service.quota, service.baseQuota, settings_.burst);
+    };
+    const double share = service.throttling.share;
+    const double second = 1 - std::pow(1 - share, kPeriodsOfASecond);
+    const std::int64_t next = quotaAfter(random_.chance(second) ? share : 0);
+    again |= next != service.quota || (second > kSeldom && quotaAfter(share) != service.quota);
     service.quota = next;
   }
-  return changed;
+  return again;
 }
 
 std::optional<EvictionTask> NodeAgent::memoryTask(const Machine& machine) const {

@@ -35,7 +35,8 @@ class NodeAgent {
   const Ceiling& ceiling() const { return ceiling_; }
   // A round of CPU suppress, with the usage of now. Returns true if the ceiling changed.
   bool suppress(const Machine& machine);
-  // A round of CPU burst: changes the quotas of services. Returns true if one changed.
+  // A round of CPU burst: changes the quotas of services. Whether the kernel throttled a container
+  // in this second is drawn. Returns true if the next round may decide something else.
   bool burst(Machine& machine);
   // Sets the quotas and bursts of services that are new on the node.
   void prepare(RunningService& service) const;

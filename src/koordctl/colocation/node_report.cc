@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "koordctl/colocation/units.h"
 #include "koordlet/metriccache/aggregate.h"
 #include "manager/noderesource/batch_resource.h"
 #include "manager/noderesource/mid_resource.h"
@@ -16,17 +17,12 @@ namespace {
 namespace prediction = koordlet::prediction;
 using namespace std::chrono_literals;
 
-constexpr double kGib = 1 << 30;
 constexpr double kMinute = 60;
-
-std::int64_t reportedBytes(double gib) {
-  return static_cast<std::int64_t>(gib * kGib);
-}
 
 api::ResourceMap amountsOf(double cores, double gib) {
   api::ResourceMap map;
-  map.resources["cpu"] = Quantity::ofMilli(static_cast<std::int64_t>(cores * 1000));
-  map.resources["memory"] = Quantity::of(reportedBytes(gib), Quantity::Format::BinarySI);
+  map.resources["cpu"] = Quantity::ofMilli(milliOf(cores));
+  map.resources["memory"] = Quantity::of(bytesOf(gib), Quantity::Format::BinarySI);
   return map;
 }
 
@@ -95,8 +91,8 @@ std::optional<prediction::Forecast> Forecaster::forecast(const Machine& machine)
     const RunningService& service = machine.services()[n];
     pods.push_back({.uid = uids[n],
                     .priorityClass = model::PriorityClass::Prod,
-                    .request = {static_cast<std::int64_t>(service.cores * 1000),
-                                reportedBytes(service.cores * parameters_.serviceMemoryPerCore)},
+                    .request = {milliOf(service.cores),
+                                bytesOf(service.cores * parameters_.serviceMemoryPerCore)},
                     .age = 24h * 7});
   }
   const std::string prod = prediction::keyOf(model::PriorityClass::Prod);
@@ -108,8 +104,7 @@ std::optional<prediction::Forecast> Forecaster::forecast(const Machine& machine)
     const auto it = std::ranges::find(uids, key);
     return services_[static_cast<std::size_t>(it - uids.begin())].peak();
   };
-  const prediction::Amount allocatable{static_cast<std::int64_t>(parameters_.cores * 1000),
-                                       reportedBytes(parameters_.memoryGib)};
+  const prediction::Amount allocatable{milliOf(parameters_.cores), bytesOf(parameters_.memoryGib)};
   const auto byClass = forecastByClass(pods, peakOf, {}, allocatable);
   if (!byClass) return std::nullopt;
   return leastOf(forecastByPod(pods, peakOf, {}, allocatable), *byClass);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace koord::koordctl::colocation {
 
@@ -32,8 +33,8 @@ constexpr std::string_view kHeavyTail =
 constexpr std::string_view kKoordlet = "koordlet's interval";
 
 constexpr Parameter kTable[] = {
-    {"nodes", &P::nodes, 1, 5000, "number of nodes", "of the experiment"},
-    {"cores", &P::cores, 4, 512, "CPUs of a node", kAlibabaServers},
+    {"nodes", &P::nodes, 1, 5000, "number of nodes", "of the experiment", true},
+    {"cores", &P::cores, 4, 512, "CPUs of a node", kAlibabaServers, true},
     {"memoryGib", &P::memoryGib, 4, 8192, "memory of a node, GiB", kAssumed},
     {"systemCores", &P::systemCores, 0, 64, "CPU usage outside of pods, cores", kAssumed},
     {"systemMemoryGib", &P::systemMemoryGib, 0, 512, "memory usage outside of pods, GiB", kAssumed},
@@ -47,14 +48,15 @@ constexpr Parameter kTable[] = {
      "daily peak of the busiest services, share of their request: they are sized for it", kAssumed},
     {"weekendDip", &P::weekendDip, 0, 0.95, "how much less load Saturday and Sunday have",
      kAssumed},
-    {"burstsPerDay", &P::burstsPerDay, 0, 1000, "bursts of a service a day, at random", kAssumed},
+    {"burstsPerDay", &P::burstsPerDay, 0, 1000,
+     "bursts of a service that begin in a day without bursts, at random", kAssumed},
     {"burstMinutes", &P::burstMinutes, 0.1, 600, "mean length of a burst, minutes", kAssumed},
     {"burstHeight", &P::burstHeight, 1, 10, "mean height of a burst, times the load", kAssumed},
     {"shedAt", &P::shedAt, 0.1, 10, "usage at which a service sheds load, share of its request",
      kAssumed},
     {"noise", &P::noise, 0, 1, "noise of a replica's load, sigma of a lognormal", kGaussian},
     {"noiseMinutes", &P::noiseMinutes, 0.1, 60, "correlation time of the noise, minutes", kAssumed},
-    {"replicas", &P::replicas, 1, 1000, "pods of a service", kAssumed},
+    {"replicas", &P::replicas, 1, 1000, "pods of a service", kAssumed, true},
     {"limitFactor", &P::limitFactor, 1, 10, "CPU limit of a service pod, times its request",
      kAssumed},
     {"serviceMemoryPerCore", &P::serviceMemoryPerCore, 0.1, 64,
@@ -71,7 +73,7 @@ constexpr Parameter kTable[] = {
      kAssumed},
     {"jobMemoryUse", &P::jobMemoryUse, 0.01, 1, "memory usage of jobs, share of it", kAssumed},
     {"backlog", &P::backlog, 0, 10000, "jobs of each class that wait at any time",
-     "of the experiment"},
+     "of the experiment", true},
     {"longJobMinutes", &P::longJobMinutes, 1, 10000,
      "jobs from this length run on mid resources, where the arm has them", kAssumed},
     {"requestMs", &P::requestMs, 0.05, 1000, "mean CPU time of a request, ms", kAssumed},
@@ -106,9 +108,11 @@ Result<> setParameter(Parameters& parameters, std::string_view assignment) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() ||
-      !(value >= found->low && value <= found->high))
-    return fail(ErrorCode::BadRequest, fmt::format("{}: \"{}\" must be a number from {} to {}",
-                                                   name, text, found->low, found->high));
+      !(value >= found->low && value <= found->high) ||
+      (found->whole && value != std::floor(value)))
+    return fail(ErrorCode::BadRequest,
+                fmt::format("{}: \"{}\" must be a {}number from {} to {}", name, text,
+                            found->whole ? "whole " : "", found->low, found->high));
   parameters.*found->value = value;
   return {};
 }

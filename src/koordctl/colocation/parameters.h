@@ -64,6 +64,7 @@ struct Parameter {
   double low, high;  // the range, both ends included
   std::string_view meaning;
   std::string_view source;
+  bool whole = false;  // a count
 };
 
 // All of them, in the order of the struct.

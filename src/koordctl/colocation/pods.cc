@@ -1,5 +1,6 @@
 #include "koordctl/colocation/pods.h"
 
+#include "koordctl/colocation/units.h"
 #include "model/well_known.h"
 
 namespace koord::koordctl::colocation {
@@ -10,11 +11,11 @@ namespace {
 constexpr std::int32_t kProdPriority = 9000, kMidPriority = 7000, kBatchPriority = 5000;
 
 Quantity bytesQuantity(double gib) {
-  return Quantity::of(static_cast<std::int64_t>(gib * (1 << 30)), Quantity::Format::BinarySI);
+  return Quantity::of(bytesOf(gib), Quantity::Format::BinarySI);
 }
 
 Quantity milliQuantity(double cores) {
-  return Quantity::ofMilli(static_cast<std::int64_t>(cores * 1000));
+  return Quantity::ofMilli(milliOf(cores));
 }
 
 std::shared_ptr<api::Pod> emptyPod(const std::string& name, const std::string& scheduler) {
@@ -56,24 +57,19 @@ std::shared_ptr<const api::Pod> servicePod(const Parameters& parameters, const S
   return pod;
 }
 
-bool isMidJob(const Parameters& parameters, const Arm& arm, const Job& job) {
-  return arm.longJobsAreMid && job.minutes >= parameters.longJobMinutes;
-}
-
-std::shared_ptr<const api::Pod> jobPod(const Parameters& parameters, const Arm& arm, const Job& job,
-                                       const std::string& name, const std::string& scheduler) {
+std::shared_ptr<const api::Pod> jobPod(JobKind kind, const Job& job, const std::string& name,
+                                       const std::string& scheduler) {
   auto pod = emptyPod(name, scheduler);
   auto& resources = pod->spec.containers.front().resources;
-  if (arm.jobs == JobKind::Requests) {
+  if (kind == JobKind::Requests) {
     resources.requests["cpu"] = milliQuantity(job.cores);
     resources.requests["memory"] = bytesQuantity(job.memoryGib);
   } else {
-    const bool mid = isMidJob(parameters, arm, job);
     pod->metadata.labels[std::string(model::kLabelQos)] = "BE";
-    pod->spec.priority = mid ? kMidPriority : kBatchPriority;
-    resources.requests[std::string(mid ? model::kMidCpu : model::kBatchCpu)] =
-        Quantity::of(static_cast<std::int64_t>(job.cores * 1000));
-    resources.requests[std::string(mid ? model::kMidMemory : model::kBatchMemory)] =
+    pod->spec.priority = job.mid ? kMidPriority : kBatchPriority;
+    resources.requests[std::string(job.mid ? model::kMidCpu : model::kBatchCpu)] =
+        Quantity::of(milliOf(job.cores));
+    resources.requests[std::string(job.mid ? model::kMidMemory : model::kBatchMemory)] =
         bytesQuantity(job.memoryGib);
   }
   resources.limits = resources.requests;

@@ -1,6 +1,9 @@
 #include "koordctl/colocation/statistics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 namespace koord::koordctl::colocation {
@@ -9,13 +12,6 @@ namespace {
 
 constexpr double kLowest = 1e-4, kRatio = 1.01;
 constexpr std::size_t kBuckets = 2315;  // up to 1e6
-
-// The 97.5th percentile of Student's t by degrees of freedom, from 1 on.
-constexpr std::array kStudent{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
-                              2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-                              2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
-                              2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
-constexpr double kNormal = 1.96;
 
 }  // namespace
 
@@ -51,9 +47,15 @@ Estimate estimate(std::span<const double> values) {
   if (values.size() < 2) return result;
   double squares = 0;
   for (const double value : values) squares += (value - result.mean) * (value - result.mean);
-  const double t = values.size() - 2 < kStudent.size() ? kStudent[values.size() - 2] : kNormal;
+  const double t = boost::math::quantile(boost::math::students_t(count - 1), 0.975);
   result.halfWidth = t * std::sqrt(squares / (count - 1) / count);
   return result;
+}
+
+std::string toText(const Estimate& estimate, int digits, std::string_view plusMinus) {
+  if (estimate.halfWidth == 0) return fmt::format("{:.{}f}", estimate.mean, digits);
+  return fmt::format("{:.{}f} {} {:.{}f}", estimate.mean, digits, plusMinus, estimate.halfWidth,
+                     digits);
 }
 
 Estimate estimateOfDifference(std::span<const double> values, std::span<const double> base) {

@@ -2,8 +2,10 @@
 
 // Percentiles of many values, and confidence intervals over seeds.
 
-#include <array>
+#include <cstddef>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace koord::koordctl::colocation {
@@ -25,12 +27,27 @@ class WeightedHistogram {
   double total_ = 0, sum_ = 0;
 };
 
+class Mean {
+ public:
+  void add(double value) {
+    sum_ += value;
+    ++count_;
+  }
+  double value() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : 0; }
+
+ private:
+  double sum_ = 0;
+  std::size_t count_ = 0;
+};
+
 // The mean of a figure over seeds and the half width of its 95 % confidence interval (Student's t);
 // 0 with one seed.
 struct Estimate {
   double mean = 0;
   double halfWidth = 0;
 };
+// "1.5 +- 0.2", or "1.5" if the half width is 0.
+std::string toText(const Estimate& estimate, int digits, std::string_view plusMinus);
 Estimate estimate(std::span<const double> values);
 // The same of the differences, for runs with the same seeds in both.
 Estimate estimateOfDifference(std::span<const double> values, std::span<const double> base);

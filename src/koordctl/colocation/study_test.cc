@@ -95,7 +95,7 @@ TEST(ColocationStudyTest, every_arm_has_a_name_of_its_own) {
 TEST(ColocationStudyTest, a_wrong_parameter_is_an_error_that_names_the_flag) {
   std::string out, errors;
   EXPECT_EQ(runColocation({.folder = "unused", .set = {"nodes=none"}}, false, out, errors), 1);
-  EXPECT_THAT(errors, HasSubstr("--colocation-set: nodes: \"none\" must be a number"));
+  EXPECT_THAT(errors, HasSubstr("--colocation-set: nodes: \"none\" must be a whole number"));
   EXPECT_EQ(out, "");
 }
 

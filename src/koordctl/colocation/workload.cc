@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "koordctl/colocation/distributions.h"
+
 namespace koord::koordctl::colocation {
 
 namespace {
@@ -11,7 +13,6 @@ namespace {
 constexpr double kDay = 86400;
 constexpr double kPeakHour = 14, kPeakSpread = 2;
 constexpr double kPodCores[] = {4, 8, 8, 16};
-constexpr double kJobCores[] = {2, 4, 4, 8};
 
 // 1 in the busiest hour, -1 twelve hours later.
 double dailyWave(double seconds, double peakHour) {
@@ -22,33 +23,13 @@ bool isWeekend(double seconds) {
   return static_cast<std::int64_t>(seconds / kDay) % 7 >= 5;
 }
 
-// A lognormal of mean 1.
-double lognormal(double normalValue, double sigma) {
-  return std::exp(sigma * normalValue - sigma * sigma / 2);
-}
-
 }  // namespace
 
-double normal(Random& random) {
-  const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
-  return radius * std::cos(2 * std::numbers::pi * random.unit());
-}
-
-double exponential(Random& random, double mean) {
-  return -mean * std::log(1 - random.unit());
-}
-
-double boundedPareto(Random& random, double low, double high, double exponent) {
-  if (high <= low) return low;
-  const double rest = 1 - std::pow(low / high, exponent);
-  return low * std::pow(1 - random.unit() * rest, -1 / exponent);
-}
-
-Workload::Workload(const Parameters& parameters, std::uint64_t seed)
-    : parameters_(parameters), loads_(seed), jobs_(loads_.fork()) {
+Workload::Workload(const Parameters& parameters, Random random)
+    : parameters_(parameters), random_(random) {
   addServices();
   noise_.resize(pods_.size());
-  for (double& value : noise_) value = normal(loads_);
+  for (double& value : noise_) value = normal(random_);
   demand_.resize(pods_.size());
   memory_.resize(pods_.size());
   moveTo(0);
@@ -60,11 +41,11 @@ void Workload::addServices() {
   double requested = 0;
   while (requested < wanted) {
     Service service;
-    service.mean = std::min(parameters_.meanUse * lognormal(normal(loads_), parameters_.useSpread),
+    service.mean = std::min(parameters_.meanUse * lognormal(normal(random_), parameters_.useSpread),
                             parameters_.peakUse / (1 + parameters_.dailySwing));
-    service.peakHour = kPeakHour + kPeakSpread * normal(loads_);
+    service.peakHour = kPeakHour + kPeakSpread * normal(random_);
     const double cores =
-        std::min(kPodCores[loads_.below(std::size(kPodCores))], parameters_.cores / 4);
+        std::min(kPodCores[random_.below(std::size(kPodCores))], parameters_.cores / 4);
     services_.push_back(service);
     for (std::size_t n = 0; n < replicas && requested + cores <= wanted; ++n) {
       pods_.push_back({services_.size() - 1, cores, cores * parameters_.serviceMemoryPerCore});
@@ -77,9 +58,9 @@ void Workload::addServices() {
 void Workload::moveService(Service& service, double seconds, double step) {
   if (seconds >= service.burstEnds) {
     service.burstFactor = 1;
-    if (loads_.chance(std::min(1.0, parameters_.burstsPerDay * step / kDay))) {
-      service.burstFactor = 1 + exponential(loads_, parameters_.burstHeight - 1);
-      service.burstEnds = seconds + exponential(loads_, parameters_.burstMinutes * 60);
+    if (random_.chance(std::min(1.0, parameters_.burstsPerDay * step / kDay))) {
+      service.burstFactor = 1 + exponential(random_, parameters_.burstHeight - 1);
+      service.burstEnds = seconds + exponential(random_, parameters_.burstMinutes * 60);
     }
   }
   service.factor = service.mean *
@@ -95,24 +76,12 @@ void Workload::moveTo(double seconds) {
   const double added = std::sqrt(1 - kept * kept);
   for (std::size_t n = 0; n < pods_.size(); ++n) {
     const Service& service = services_[pods_[n].service];
-    if (step > 0) noise_[n] = kept * noise_[n] + added * normal(loads_);
+    if (step > 0) noise_[n] = kept * noise_[n] + added * normal(random_);
     demand_[n] = pods_[n].cores * std::min(service.factor * lognormal(noise_[n], parameters_.noise),
                                            parameters_.shedAt);
     memory_[n] = pods_[n].memoryGib * parameters_.serviceMemoryUse *
                  (1 + parameters_.memorySwing * dailyWave(seconds, service.peakHour));
   }
-}
-
-Job Workload::nextJob() {
-  Job job;
-  job.id = nextId_++;
-  job.cores = std::min(kJobCores[jobs_.below(std::size(kJobCores))], parameters_.cores / 4);
-  job.memoryGib = job.cores * parameters_.jobMemoryPerCore;
-  job.memoryUsedGib = job.memoryGib * parameters_.jobMemoryUse;
-  job.minutes = boundedPareto(jobs_, parameters_.jobMinutes, parameters_.jobLongestHours * 60,
-                              parameters_.jobTail);
-  job.coreSeconds = job.minutes * 60 * job.cores * parameters_.jobCpuUse;
-  return job;
 }
 
 }  // namespace koord::koordctl::colocation

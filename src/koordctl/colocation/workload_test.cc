@@ -42,7 +42,7 @@ TEST(ColocationWorkloadTest, services_request_the_share_and_use_the_mean) {
   double sum = 0;
   constexpr int kSeeds = 8;
   for (int seed = 1; seed <= kSeeds; ++seed) {
-    Workload load(parameters, static_cast<std::uint64_t>(seed));
+    Workload load(parameters, Random(static_cast<std::uint64_t>(seed)));
     double requested = 0;
     for (const ServicePod& pod : load.pods()) requested += pod.cores;
     EXPECT_NEAR(requested / (20 * 96), parameters.requestedShare, 0.01);
@@ -52,7 +52,7 @@ TEST(ColocationWorkloadTest, services_request_the_share_and_use_the_mean) {
 }
 
 TEST(ColocationWorkloadTest, the_day_has_its_peak_in_the_afternoon) {
-  Workload load(steadyLoad(), 1);
+  Workload load(steadyLoad(), Random(1));
   const auto use = hourlyUse(load, 24);
   const auto peak = std::ranges::max_element(use) - use.begin();
   EXPECT_GE(peak, 12);
@@ -62,7 +62,7 @@ TEST(ColocationWorkloadTest, the_day_has_its_peak_in_the_afternoon) {
 
 TEST(ColocationWorkloadTest, the_weekend_has_less_load) {
   const Parameters parameters = steadyLoad();
-  Workload load(parameters, 1);
+  Workload load(parameters, Random(1));
   const auto use = hourlyUse(load, 7 * 24);
   EXPECT_NEAR(average(use, 5 * 24, 7 * 24) / average(use, 0, 5 * 24), 1 - parameters.weekendDip,
               0.02);
@@ -72,7 +72,7 @@ TEST(ColocationWorkloadTest, a_burst_raises_all_replicas_of_a_service_at_once) {
   Parameters parameters = steadyLoad();
   parameters.noise = 0;
   parameters.burstsPerDay = 20;
-  Workload load(parameters, 3);
+  Workload load(parameters, Random(3));
   std::vector<double> before(load.pods().size());
   std::size_t together = 0, alone = 0;
   for (int step = 1; step < 1000; ++step) {
@@ -89,46 +89,13 @@ TEST(ColocationWorkloadTest, a_burst_raises_all_replicas_of_a_service_at_once) {
   EXPECT_EQ(alone, 0U);
 }
 
-TEST(ColocationWorkloadTest, jobs_have_bounded_lengths_with_a_heavy_tail) {
-  const Parameters parameters;
-  Workload load(parameters, 1);
-  std::vector<double> minutes;
-  for (int n = 0; n < 20'000; ++n) {
-    const Job job = load.nextJob();
-    minutes.push_back(job.minutes);
-    EXPECT_NEAR(job.coreSeconds, job.cores * 60 * job.minutes * parameters.jobCpuUse, 1e-6);
-  }
-  std::ranges::sort(minutes);
-  EXPECT_GE(minutes.front(), parameters.jobMinutes);
-  EXPECT_LE(minutes.back(), parameters.jobLongestHours * 60);
-  // The median of the bounded Pareto distribution, and the share of the longest tenth.
-  EXPECT_NEAR(minutes[10'000], 17.6, 0.5);
-  double all = 0, longest = 0;
-  for (std::size_t n = 0; n < minutes.size(); ++n) {
-    all += minutes[n];
-    if (n >= 18'000) longest += minutes[n];
-  }
-  EXPECT_GT(longest / all, 0.4);
-}
-
 TEST(ColocationWorkloadTest, equal_seeds_yield_equal_loads) {
-  Workload one(Parameters{}, 7), other(Parameters{}, 7);
-  one.nextJob();  // jobs do not disturb services
+  Workload one(Parameters{}, Random(7)), other(Parameters{}, Random(7));
   for (int step = 1; step < 100; ++step) {
     one.moveTo(step * 15);
     other.moveTo(step * 15);
   }
   for (std::size_t n = 0; n < one.pods().size(); ++n) EXPECT_EQ(one.demand(n), other.demand(n));
-}
-
-TEST(ColocationParametersTest, a_parameter_is_set_by_its_name_within_its_range) {
-  Parameters parameters;
-  EXPECT_TRUE(setParameter(parameters, "nodes=12"));
-  EXPECT_EQ(parameters.nodes, 12);
-  EXPECT_EQ(setParameter(parameters, "nodes=0").error().message,
-            "nodes: \"0\" must be a number from 1 to 5000");
-  EXPECT_EQ(setParameter(parameters, "size=1").error().message,
-            "\"size=1\" must be NAME=VALUE with the name of a parameter");
 }
 
 }  // namespace

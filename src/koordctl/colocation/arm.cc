@@ -9,7 +9,6 @@ namespace {
 NodeSettings shippedNode() {
   NodeSettings node;
   node.threshold = model::defaultStrategy<api::ResourceThresholdStrategy>();
-  node.threshold.enable = true;
   node.burst = model::defaultStrategy<api::CPUBurstStrategy>();
   node.evictMemory = node.evictCpu = true;  // gates BEMemoryEvict and BECPUEvict of the DaemonSet
   return node;

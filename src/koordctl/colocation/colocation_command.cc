@@ -13,7 +13,6 @@ namespace koord::koordctl {
 namespace {
 
 Result<> writeReport(const std::string& folder, const colocation::StudyResult& study) {
-  if (auto made = makeDirs(folder, 0755); !made) return made;
   if (auto written = writeFileAtomic(folder + "/report.json", studyJson(study) + "\n", 0644);
       !written)
     return written;
@@ -38,13 +37,15 @@ int runColocation(const ColocationFlags& flags, bool verbose, std::string& out,
   for (const std::string& assignment : flags.set)
     if (const auto set = setParameter(options.parameters, assignment); !set)
       return failed(Error(set.error()).within("--colocation-set"));
+  // Before the work, which may take minutes.
+  if (const auto made = makeDirs(flags.folder, 0755); !made) return failed(made.error());
   const auto study = runStudy(options, [verbose](const std::string& run) {
     if (verbose) std::fputs((run + "\n").c_str(), stderr);
   });
   if (!study) return failed(study.error());
+  out += studyText(*study);
   if (const auto written = writeReport(flags.folder, *study); !written)
     return failed(written.error());
-  out += studyText(*study);
   return 0;
 }
 
@@ -66,7 +67,8 @@ void addColocationFlags(flags::FlagSet& set, ColocationFlags& flags) {
   set.integer("colocation-nodes", flags.nodes, "Nodes of the study").within(1, 5000);
   set.integer("colocation-seeds", flags.seeds, "Runs of each configuration of the study")
       .within(1, 1000);
-  set.integer("colocation-seed", flags.seed, "Seed of the first run of the study");
+  set.integer("colocation-seed", flags.seed, "Seed of the first run of the study")
+      .within(0, 1'000'000'000);
   set.list("colocation-set", flags.set,
            "NAME=VALUE of a parameter of the study; the report lists all");
   set.boolean("colocation-ablation", flags.ablation,

@@ -39,6 +39,8 @@ constexpr Figure kFigures[] = {
        return all > 0 ? 100 * o.wastedCoreHours / all : 0;
      },
      2},
+    {"servicesWithoutNode", "service pods without node",
+     [](const StudyOptions&, const Outcome& o) { return o.unplaced; }, 0},
     {"slowdownMean", "slowdown, mean",
      [](const StudyOptions&, const Outcome& o) { return o.slowdownMean; }, 2},
     {"slowdownP99", "slowdown, p99",

@@ -23,8 +23,7 @@ svg{margin:8px;font-size:11px}.title{font-size:14px;font-weight:bold}.grid{strok
 
 std::string studyCell(const StudyOptions& options, const ArmResult& arm, const Figure& figure) {
   const Estimate value = estimate(valuesOf(options, arm, figure));
-  return fmt::format("<td>{:.{}f} &plusmn; {:.{}f}</td>", value.mean, figure.digits,
-                     value.halfWidth, figure.digits);
+  return "<td>" + toText(value, figure.digits, "&plusmn;") + "</td>";
 }
 
 std::string armsTable(const StudyResult& study) {

@@ -14,7 +14,7 @@ json::object toObject(const Estimate& estimate) {
   return {{"mean", estimate.mean}, {"halfWidth", estimate.halfWidth}};
 }
 
-constexpr std::string_view kBases[] = {"services", "kubernetes", "upstream"};
+constexpr std::string_view kBases[] = {"services", "kubernetes", "upstream", "recommended"};
 
 const ArmResult* armOf(const std::vector<ArmResult>& arms, std::string_view name) {
   const auto it = std::ranges::find(arms, name, &ArmResult::name);
@@ -59,29 +59,49 @@ std::string cell(const StudyOptions& options, const ArmResult& arm, const Figure
   const auto values = valuesOf(options, arm, figure);
   const Estimate value =
       base ? estimateOfDifference(values, valuesOf(options, *base, figure)) : estimate(values);
-  if (value.halfWidth == 0) return fmt::format("{:.{}f}", value.mean, figure.digits);
-  return fmt::format("{:.{}f} +- {:.{}f}", value.mean, figure.digits, value.halfWidth,
-                     figure.digits);
+  return toText(value, figure.digits, "+-");
 }
 
-// Rows are figures, columns are arms.
+constexpr std::size_t kColumns = 4;  // the compared arms, then those of the ablation
+constexpr std::size_t kWidth = 33;
+
+// A table for each kColumns arms. Rows are figures, columns are arms.
 std::string tableText(const StudyOptions& options, std::span<const ArmResult> arms,
                       const ArmResult* base = nullptr) {
-  std::string text = fmt::format("{:<26}", "");
-  for (const ArmResult& arm : arms) text += fmt::format("{:>28}", arm.name);
-  text += "\n";
-  for (const Figure& figure : figures()) {
-    text += fmt::format("{:<26}", figure.title);
-    for (const ArmResult& arm : arms)
-      text += fmt::format("{:>28}", cell(options, arm, figure, base));
+  std::string text;
+  for (; !arms.empty(); arms = arms.subspan(std::min(kColumns, arms.size()))) {
+    const auto columns = arms.first(std::min(kColumns, arms.size()));
+    text += fmt::format("\n{:<26}", "");
+    for (const ArmResult& arm : columns) text += fmt::format("{:>{}}", arm.name, kWidth);
     text += "\n";
+    for (const Figure& figure : figures()) {
+      text += fmt::format("{:<26}", figure.title);
+      for (const ArmResult& arm : columns)
+        text += fmt::format("{:>{}}", cell(options, arm, figure, base), kWidth);
+      text += "\n";
+    }
   }
   return text;
 }
 
-constexpr std::size_t kColumns = 4;
 constexpr std::string_view kSweptFigures[] = {"cpuMeanPercent", "batchPercentOfCapacity",
                                               "slowdownP99"};
+
+std::string sweepRow(const StudyOptions& options, const std::string& name,
+                     std::span<const ArmResult> arms) {
+  std::string text = fmt::format("{:<26}", name);
+  for (const Figure& figure : figures()) {
+    if (std::ranges::find(kSweptFigures, figure.name) == std::end(kSweptFigures)) continue;
+    std::string values;
+    for (const ArmResult& arm : arms) {
+      if (arm.name == "services") continue;
+      values += fmt::format("{}{:.{}f}", values.empty() ? "" : " / ",
+                            estimate(valuesOf(options, arm, figure)).mean, figure.digits);
+    }
+    text += fmt::format("{:>26}", values);
+  }
+  return text + "\n";
+}
 
 std::string sweepText(const StudyResult& study) {
   if (study.sweep.empty()) return "";
@@ -89,20 +109,10 @@ std::string sweepText(const StudyResult& study) {
       "\nOne assumption changed: kubernetes / upstream / recommended, means over seeds\n";
   text += fmt::format("{:<26}{:>26}{:>26}{:>26}\n", "", "CPU used, mean %",
                       "batch work, % of all CPUs", "slowdown, p99");
-  for (const SweepResult& row : study.sweep) {
-    text += fmt::format("{:<26}", fmt::format("{} {}", row.parameter, row.value));
-    for (const Figure& figure : figures()) {
-      if (std::ranges::find(kSweptFigures, figure.name) == std::end(kSweptFigures)) continue;
-      std::string values;
-      for (const ArmResult& arm : row.arms) {
-        if (arm.name == "services") continue;
-        values += fmt::format("{}{:.{}f}", values.empty() ? "" : " / ",
-                              estimate(valuesOf(study.options, arm, figure)).mean, figure.digits);
-      }
-      text += fmt::format("{:>26}", values);
-    }
-    text += "\n";
-  }
+  const std::span<const ArmResult> arms(study.arms);
+  text += sweepRow(study.options, "(defaults)", arms.first(std::min(kColumns, arms.size())));
+  for (const SweepResult& row : study.sweep)
+    text += sweepRow(study.options, fmt::format("{} {}", row.parameter, row.value), row.arms);
   return text;
 }
 
@@ -136,11 +146,14 @@ std::string studyText(const StudyResult& study) {
       options.parameters.nodes, options.parameters.cores, options.days, options.firstSeed,
       options.firstSeed + static_cast<std::uint64_t>(options.seeds) - 1);
   const std::span<const ArmResult> arms(study.arms);
-  for (std::size_t n = 0; n < arms.size(); n += kColumns)
-    text += "\n" + tableText(options, arms.subspan(n, std::min(kColumns, arms.size() - n)));
-  const std::span<const ArmResult> compared = arms.first(std::min(kColumns, arms.size()));
+  const std::size_t compared = std::min(kColumns, arms.size());
+  text += tableText(options, arms);
   if (const ArmResult* base = armOf(study.arms, "kubernetes"))
-    text += "\nDifferences to kubernetes, seed by seed\n" + tableText(options, compared, base);
+    text += "\nDifferences to kubernetes, seed by seed\n" +
+            tableText(options, arms.first(compared), base);
+  if (const ArmResult* base = armOf(study.arms, "recommended"); base && compared < arms.size())
+    text += "\nDifferences to recommended, seed by seed\n" +
+            tableText(options, arms.subspan(compared), base);
   return text + sweepText(study);
 }
 

@@ -80,6 +80,7 @@ TEST(ColocationStudyTest, the_text_shows_each_arm_and_each_changed_assumption) {
   const std::string text = studyText(inventedStudy());
   EXPECT_THAT(text, HasSubstr("60.0 +- 127.1"));
   EXPECT_THAT(text, HasSubstr("noise 0.4"));
+  EXPECT_THAT(text, HasSubstr("(defaults)"));
   EXPECT_THAT(text, HasSubstr("60.0 / 70.0"));
 }
 
@@ -97,6 +98,31 @@ TEST(ColocationStudyTest, a_wrong_parameter_is_an_error_that_names_the_flag) {
   EXPECT_EQ(runColocation({.folder = "unused", .set = {"nodes=none"}}, false, out, errors), 1);
   EXPECT_THAT(errors, HasSubstr("--colocation-set: nodes: \"none\" must be a whole number"));
   EXPECT_EQ(out, "");
+}
+
+TEST(ColocationStudyTest, a_folder_that_cannot_be_made_is_an_error) {
+  std::string out, errors;
+  EXPECT_EQ(runColocation({.folder = "/dev/null/report", .set = {}}, false, out, errors), 1);
+  EXPECT_THAT(errors, HasSubstr("/dev/null/report"));
+}
+
+TEST(ColocationStudyTest, mechanisms_are_compared_with_the_profile_that_has_them_all) {
+  StudyResult study = inventedStudy();
+  EXPECT_THAT(studyText(study), ::testing::Not(HasSubstr("Differences to recommended")));
+  for (const char* name : {"recommended", "third", "ablation"})
+    study.arms.push_back({name, study.arms.front().bySeed});
+  for (Outcome& outcome : study.arms.back().bySeed) outcome.cpuMean -= 0.05;
+  const std::string text = studyText(study);
+  const auto at = text.find("Differences to recommended, seed by seed");
+  ASSERT_NE(at, text.npos);
+  EXPECT_THAT(text.substr(at), HasSubstr("-5.0 "));
+}
+
+TEST(ColocationStudyTest, one_seed_has_no_interval) {
+  StudyResult study = inventedStudy();
+  study.sweep.clear();
+  for (ArmResult& arm : study.arms) arm.bySeed.resize(1);
+  EXPECT_THAT(studyPage(study), HasSubstr("<td>50.0</td>"));
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "koordlet/qos/cpuburst/rules.h"
-
 namespace koord::koordlet {
 namespace {
 
@@ -24,16 +22,6 @@ TEST(CpuSatisfactionTest, pods_are_released_while_average_and_newest_samples_are
   EXPECT_EQ(cpuevict::toRelease(starved, satisfied, strategy), 0) << "it is over";
   EXPECT_EQ(cpuevict::toRelease(satisfied, starved, strategy), 0) << "it has just begun";
   EXPECT_EQ(cpuevict::toRelease(starved, std::nullopt, strategy), 0) << "no newest sample";
-}
-
-TEST(CpuBurstStepTest, a_throttled_container_wants_more_if_it_may) {
-  using cpuburst::QuotaStep;
-  const api::CPUBurstStrategy on{.policy = "auto"}, off{.policy = "none"};
-  EXPECT_EQ(cpuburst::wantedStep(on, true, 0.2), QuotaStep::Up);
-  EXPECT_EQ(cpuburst::wantedStep(on, true, 0.0), QuotaStep::Remain);
-  EXPECT_EQ(cpuburst::wantedStep(on, true, std::nullopt), QuotaStep::Remain);
-  EXPECT_EQ(cpuburst::wantedStep(on, false, 0.2), QuotaStep::Down) << "no tokens are left";
-  EXPECT_EQ(cpuburst::wantedStep(off, true, 0.2), QuotaStep::Reset);
 }
 
 }  // namespace

@@ -145,15 +145,22 @@ bool sameObjects(Scheduler& a, Scheduler& b) {
 
 // A restarted scheduler cannot know the hardware of allocated devices whose pool has no slice. It
 // assumes that it is all devices of the node (device_links.h). The running scheduler knows better.
-bool hasPoolWithoutSlices(Scheduler& scheduler) {
+// Removes from the facts what claims have of such nodes.
+void forgetUnknownHardware(Scheduler& scheduler, std::map<std::string, json::value>& facts) {
+  const auto all = facts.find("DeviceShare nodeDeviceSummaries");
+  if (all == facts.end()) return;
   std::set<std::pair<std::string_view, std::string_view>> published;
   for (const auto& [key, slice] : scheduler.stores().of<api::ResourceSlice>().all())
     published.emplace(slice->spec.driver, slice->spec.pool.name);
-  for (const auto& [key, claim] : scheduler.stores().of<api::ResourceClaim>().all())
-    if (claim->status.allocation)
-      for (const auto& result : claim->status.allocation->devices.results)
-        if (!published.contains({result.driver, result.pool})) return true;
-  return false;
+  for (const auto& [key, claim] : scheduler.stores().of<api::ResourceClaim>().all()) {
+    if (!claim->status.allocation) continue;
+    for (const auto& result : std::as_const(*claim->status.allocation).devices.results) {
+      auto* node = published.contains({result.driver, result.pool})
+                       ? nullptr
+                       : all->second.as_object().if_contains(std::string_view(result.pool));
+      if (node) node->as_object().erase("devicesOfClaims");
+    }
+  }
 }
 
 }  // namespace
@@ -183,7 +190,7 @@ bool Shadow::comparable(const Process& running, const Invariants& invariants) co
   const auto known = [](const Scheduler& one) {
     return std::pair(one.cluster().podTotal(), one.pendingPods().size());
   };
-  if (known(theirs) != known(*scheduler_) || hasPoolWithoutSlices(*scheduler_)) return false;
+  if (known(theirs) != known(*scheduler_)) return false;
   for (const auto& node : invariants.nodes.objects()) {
     const auto id = cluster.findNode(node->metadata.name);
     if (!id || !cluster.node(*id).object ||
@@ -208,8 +215,9 @@ std::string Shadow::difference(const Process& running, const Invariants& invaria
   std::vector<std::string> nodes;
   for (const auto& node : invariants.nodes.objects()) nodes.push_back(node->metadata.name);
   std::ranges::sort(nodes);
-  const auto is = factsOf(running.scheduler(), nodes);
-  const auto would = factsOf(*scheduler_, nodes);
+  auto is = factsOf(running.scheduler(), nodes);
+  auto would = factsOf(*scheduler_, nodes);
+  for (auto* facts : {&is, &would}) forgetUnknownHardware(*scheduler_, *facts);
   for (const auto& [about, fact] : is) {
     const auto it = would.find(about);
     if (it == would.end()) return about + " would not be known";

@@ -15,7 +15,8 @@ Numbers measure(const Numbers& params, const Arm& arm) {
   Parameters parameters;
   parameters.nodes = params.at("nodes");
   const double before = bench::cpuSeconds();
-  const auto outcome = runWorld(parameters, arm, params.at("days"), 1).value();
+  const auto outcome =
+      runWorld(generatedSite(parameters), parameters, arm, params.at("days"), 1).value();
   return {{"cpu_s", bench::cpuSeconds() - before},
           {"jobs_finished", outcome.finished},
           {"peak_rss_mib", bench::peakRssMib()}};

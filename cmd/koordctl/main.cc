@@ -26,6 +26,7 @@
 #include "koordctl/status/status_command.h"
 #include "koordctl/test/test_command.h"
 #include "koordctl/top/top_command.h"
+#include "koordctl/tune/tune_command.h"
 #include "koordctl/up/up_command.h"
 
 namespace {
@@ -51,6 +52,7 @@ struct Flags {
   ctl::ExplainFlags explain;
   ctl::SimulateOptions simulate;
   ctl::CapacityOptions capacity;
+  ctl::TuneFlags tune;
   ctl::DescheduleOptions deschedule;
   ctl::ReplayOptions replay;
   ctl::ShadowCommandOptions shadow;
@@ -71,6 +73,7 @@ void addCommands(koord::flags::Commands& commands, Flags& flags, const std::stri
   ctl::addExplainCommands(commands, flags.explain);
   ctl::addSimulateCommand(commands, flags.simulate);
   ctl::addCapacityCommand(commands, flags.capacity);
+  ctl::addTuneCommands(commands, flags.tune);
   ctl::addDescheduleCommand(commands, flags.deschedule);
   ctl::addReplayCommand(commands, flags.replay);
   ctl::addShadowCommand(commands, flags.shadow);

@@ -14,12 +14,14 @@
 //   recommended at 75 %   the same with higher thresholds: 75 % for batch resources, 80 % for CPU
 //                         suppress, and no filter by load
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "koordctl/colocation/node_agent.h"
 #include "model/colocation_strategy.h"
 #include "scheduler/config/shipped.h"
+#include "scheduler/config/types.h"
 
 namespace koord::koordctl::colocation {
 
@@ -30,6 +32,7 @@ struct Arm {
   JobKind jobs = JobKind::Batch;
   bool longJobsAreMid = false;  // jobs of longJobMinutes and more request mid resources
   scheduler::Shipped scheduler = scheduler::Shipped::Upstream;
+  std::optional<scheduler::SchedulerConfiguration> configuration;  // in place of `scheduler`
   model::ColocationStrategy colocation;
   NodeSettings node;
 };

@@ -6,14 +6,9 @@
 
 namespace koord::koordctl::colocation {
 
-namespace {
-
-constexpr double kJobCores[] = {2, 4, 4, 8};
-
-}  // namespace
-
-JobQueue::JobQueue(const Parameters& parameters, bool longJobsAreMid, Random random)
-    : parameters_(parameters) {
+JobQueue::JobQueue(const Parameters& parameters, const std::vector<JobShape>& shapes,
+                   bool longJobsAreMid, Random random)
+    : parameters_(parameters), shapes_(shapes) {
   const double shortest = parameters.jobMinutes;
   const double longest = std::max(shortest, parameters.jobLongestHours * 60);
   const double limit = parameters.longJobMinutes;
@@ -42,8 +37,9 @@ std::optional<Job> JobQueue::next() {
 
 Job JobQueue::draw(Class& of) const {
   Job job{.mid = of.mid};
-  job.cores = std::min(kJobCores[of.random.below(std::size(kJobCores))], parameters_.cores / 4);
-  job.memoryGib = job.cores * parameters_.jobMemoryPerCore;
+  const JobShape& shape = shapes_[of.random.below(shapes_.size())];
+  job.cores = shape.cores;
+  job.memoryGib = shape.memoryGib;
   job.memoryUsedGib = job.memoryGib * parameters_.jobMemoryUse;
   job.minutes = boundedPareto(of.random, of.shortest, of.longest, parameters_.jobTail);
   job.coreSeconds = job.minutes * 60 * job.cores * parameters_.jobCpuUse;

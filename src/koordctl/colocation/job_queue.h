@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "koordctl/colocation/parameters.h"
+#include "koordctl/colocation/site.h"
 
 namespace koord::koordctl::colocation {
 
@@ -30,8 +30,9 @@ struct Job {
 
 class JobQueue {
  public:
-  // longJobsAreMid: the arm has mid resources. `parameters` must outlive it.
-  JobQueue(const Parameters& parameters, bool longJobsAreMid, Random random);
+  // longJobsAreMid: the arm has mid resources. The references must outlive it.
+  JobQueue(const Parameters& parameters, const std::vector<JobShape>& shapes, bool longJobsAreMid,
+           Random random);
 
   // The next job to submit; nullopt if the backlogs are full. Killed jobs of a class go first.
   std::optional<Job> next();
@@ -52,6 +53,7 @@ class JobQueue {
   Job draw(Class& of) const;
 
   const Parameters& parameters_;
+  const std::vector<JobShape>& shapes_;
   std::vector<Class> classes_;
 };
 

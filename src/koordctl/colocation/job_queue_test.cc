@@ -8,6 +8,8 @@
 namespace koord::koordctl::colocation {
 namespace {
 
+const std::vector<JobShape> kShapes{{2, 4}, {4, 8}, {4, 8}, {8, 16}};
+
 std::vector<Job> backlogOf(JobQueue& queue) {
   std::vector<Job> jobs;
   while (const auto job = queue.next()) jobs.push_back(*job);
@@ -21,7 +23,7 @@ std::size_t midJobsIn(const std::vector<Job>& jobs) {
 TEST(ColocationJobQueueTest, jobs_have_bounded_lengths_with_a_heavy_tail) {
   Parameters parameters;
   parameters.backlog = 20'000;
-  JobQueue queue(parameters, false, Random(1));
+  JobQueue queue(parameters, kShapes, false, Random(1));
   std::vector<double> minutes;
   for (const Job& job : backlogOf(queue)) {
     EXPECT_FALSE(job.mid);
@@ -44,7 +46,7 @@ TEST(ColocationJobQueueTest, jobs_have_bounded_lengths_with_a_heavy_tail) {
 
 TEST(ColocationJobQueueTest, long_jobs_are_a_class_with_its_own_backlog) {
   const Parameters parameters;
-  JobQueue queue(parameters, true, Random(1));
+  JobQueue queue(parameters, kShapes, true, Random(1));
   const auto jobs = backlogOf(queue);
   EXPECT_EQ(jobs.size(), 40U);
   EXPECT_EQ(midJobsIn(jobs), 20U);
@@ -59,7 +61,8 @@ TEST(ColocationJobQueueTest, long_jobs_are_a_class_with_its_own_backlog) {
 TEST(ColocationJobQueueTest, a_class_draws_the_same_lengths_as_the_whole_list_has_in_its_range) {
   Parameters parameters;
   parameters.backlog = 20'000;
-  JobQueue whole(parameters, false, Random(1)), split(parameters, true, Random(2));
+  JobQueue whole(parameters, kShapes, false, Random(1)),
+      split(parameters, kShapes, true, Random(2));
   const auto mean = [&](const std::vector<Job>& jobs, bool isLong) {
     double sum = 0, count = 0;
     for (const Job& job : jobs) {
@@ -77,10 +80,10 @@ TEST(ColocationJobQueueTest, a_class_draws_the_same_lengths_as_the_whole_list_ha
 TEST(ColocationJobQueueTest, a_class_without_possible_lengths_has_no_jobs) {
   Parameters parameters;
   parameters.longJobMinutes = 600;  // the longest job has 480
-  JobQueue noneLong(parameters, true, Random(1));
+  JobQueue noneLong(parameters, kShapes, true, Random(1));
   EXPECT_EQ(midJobsIn(backlogOf(noneLong)), 0U);
   parameters.longJobMinutes = 5;  // the shortest has 10
-  JobQueue allLong(parameters, true, Random(1));
+  JobQueue allLong(parameters, kShapes, true, Random(1));
   const auto jobs = backlogOf(allLong);
   EXPECT_EQ(jobs.size(), 20U);
   EXPECT_EQ(midJobsIn(jobs), 20U);
@@ -89,7 +92,7 @@ TEST(ColocationJobQueueTest, a_class_without_possible_lengths_has_no_jobs) {
 TEST(ColocationJobQueueTest, killed_jobs_go_first) {
   Parameters parameters;
   parameters.backlog = 1;
-  JobQueue queue(parameters, false, Random(1));
+  JobQueue queue(parameters, kShapes, false, Random(1));
   const auto first = queue.next();
   ASSERT_TRUE(first);
   queue.started(*first);
@@ -101,7 +104,7 @@ TEST(ColocationJobQueueTest, killed_jobs_go_first) {
 
 TEST(ColocationJobQueueTest, equal_seeds_yield_equal_lists_in_whatever_order_classes_start) {
   const Parameters parameters;
-  JobQueue one(parameters, true, Random(7)), other(parameters, true, Random(7));
+  JobQueue one(parameters, kShapes, true, Random(7)), other(parameters, kShapes, true, Random(7));
   const auto jobs = backlogOf(one);
   EXPECT_EQ(backlogOf(other).size(), jobs.size());
   one.started(jobs.front());

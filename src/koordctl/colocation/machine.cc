@@ -34,9 +34,9 @@ std::vector<double> Window::newest(std::size_t count) const {
   return result;
 }
 
-Machine::Machine(const Parameters& parameters, std::string name, bool equalWeight)
+Machine::Machine(const Parameters& parameters, NodeSize size, bool equalWeight)
     : parameters_(parameters),
-      name_(std::move(name)),
+      size_(std::move(size)),
       equalWeight_(equalWeight),
       windowSteps_(
           static_cast<std::size_t>(std::max(1.0, kWindowSeconds / parameters.stepSeconds))),
@@ -55,15 +55,15 @@ RunningJob Machine::takeJob(const std::string& pod) {
   return taken;
 }
 
-void Machine::load(const Workload& workload) {
+void Machine::load(const Load& load) {
   for (RunningService& service : services_) {
-    service.demand = workload.demand(service.index);
-    service.memory = workload.memory(service.index);
+    service.demand = load.demand(service.index);
+    service.memory = load.memory(service.index);
   }
 }
 
 void Machine::settle(const Ceiling& ceiling) {
-  const double inflation = inflationOf(parameters_, parameters_.cores, batchCores_);
+  const double inflation = inflationOf(parameters_, size_.cores, batchCores_);
   double wanted = 0;
   for (RunningService& service : services_) {
     const double quota =
@@ -73,7 +73,7 @@ void Machine::settle(const Ceiling& ceiling) {
     service.used = quota > 0 ? std::min(demand, quota) : demand;
     wanted += service.used;
   }
-  const double free = parameters_.cores - parameters_.systemCores;
+  const double free = size_.cores - size_.systemCores;
   const double share = wanted > free ? free / wanted : 1;
   for (RunningService& service : services_) service.used *= share;
   serviceCores_ = wanted * share;
@@ -82,8 +82,8 @@ void Machine::settle(const Ceiling& ceiling) {
   batchCores_ = std::max(0.0, std::min({batchWanted_, ceiling.cores, free - serviceCores_}));
   const double given = batchWanted_ > 0 ? batchCores_ / batchWanted_ : 0;
   for (RunningJob& job : jobs_) job.used = job.job.cores * parameters_.jobCpuUse * given;
-  delays_ = delaysOf(parameters_, {.cpus = parameters_.cores,
-                                   .services = wanted + parameters_.systemCores,
+  delays_ = delaysOf(parameters_, {.cpus = size_.cores,
+                                   .services = wanted + size_.systemCores,
                                    .batch = batchCores_,
                                    .threads = batchWanted_,
                                    .byQuota = ceiling.byQuota,
@@ -104,7 +104,7 @@ void Machine::run(double seconds, WeightedHistogram& slowdowns, Random& random) 
 }
 
 std::vector<RunningJob> Machine::endStep(double seconds) {
-  double all = parameters_.systemCores * seconds;
+  double all = size_.systemCores * seconds;
   const auto sample = [&](Measured& measured, double memory) {
     all += measured.coreSeconds;
     measured.cpu.add(measured.coreSeconds / seconds);
@@ -124,7 +124,7 @@ std::vector<RunningJob> Machine::endStep(double seconds) {
 }
 
 double Machine::memoryUsed() const {
-  double sum = parameters_.systemMemoryGib;
+  double sum = size_.systemMemoryGib;
   for (const RunningService& service : services_) sum += service.memory;
   for (const RunningJob& job : jobs_) sum += job.job.memoryUsedGib;
   return sum;

@@ -14,9 +14,10 @@
 
 #include "api/pod.h"
 #include "koordctl/colocation/job_queue.h"
+#include "koordctl/colocation/load.h"
 #include "koordctl/colocation/machine_model.h"
+#include "koordctl/colocation/site.h"
 #include "koordctl/colocation/statistics.h"
-#include "koordctl/colocation/workload.h"
 
 namespace koord::koordctl::colocation {
 
@@ -47,6 +48,7 @@ struct RunningService {
   std::size_t index = 0;  // of the workload
   std::shared_ptr<const api::Pod> pod;
   double cores = 0;             // requested
+  double memoryGib = 0;         // requested
   double limit = 0;             // cores; 0 = none
   std::int64_t baseQuota = -1;  // us in 100 ms; -1 = none
   std::int64_t quota = -1;
@@ -75,9 +77,10 @@ struct Ceiling {
 
 class Machine {
  public:
-  Machine(const Parameters& parameters, std::string name, bool equalWeight);
+  Machine(const Parameters& parameters, NodeSize size, bool equalWeight);
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return size_.name; }
+  const NodeSize& size() const { return size_; }
   std::vector<RunningService>& services() { return services_; }
   const std::vector<RunningService>& services() const { return services_; }
   const std::vector<RunningJob>& jobs() const { return jobs_; }
@@ -87,7 +90,7 @@ class Machine {
   RunningJob takeJob(const std::string& pod);
 
   // Takes the services' demand of this step.
-  void load(const Workload& workload);
+  void load(const Load& load);
   // Recomputes what every pod uses.
   void settle(const Ceiling& ceiling);
   // Lets that much time pass. Adds the slowdowns of requests to the histogram.
@@ -97,7 +100,7 @@ class Machine {
   std::vector<RunningJob> endStep(double seconds);
 
   // Now, in cores and GiB.
-  double cpuUsed() const { return serviceCores_ + batchCores_ + parameters_.systemCores; }
+  double cpuUsed() const { return serviceCores_ + batchCores_ + size_.systemCores; }
   double servicesUsed() const { return serviceCores_; }
   double memoryUsed() const;
   const Measured& node() const { return node_; }
@@ -105,7 +108,7 @@ class Machine {
 
  private:
   const Parameters& parameters_;
-  std::string name_;
+  NodeSize size_;
   bool equalWeight_;
   std::size_t windowSteps_;
   std::vector<RunningService> services_;

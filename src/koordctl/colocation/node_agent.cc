@@ -43,12 +43,14 @@ std::vector<koordlet::CpuPlace> placesOf(int cpus) {
 
 }  // namespace
 
-NodeAgent::NodeAgent(const Parameters& parameters, const NodeSettings& settings, Random random)
+NodeAgent::NodeAgent(const Parameters& parameters, const NodeSettings& settings,
+                     const NodeSize& size, Random random)
     : parameters_(parameters),
       settings_(settings),
+      size_(size),
       random_(random),
-      cpus_(placesOf(static_cast<int>(parameters.cores))),
-      ceiling_{false, parameters.cores},
+      cpus_(placesOf(static_cast<int>(size.cores))),
+      ceiling_{false, size.cores},
       usage_(stepsOf(static_cast<double>(settings.threshold.cpuEvictTimeWindowSeconds.value_or(1)),
                      parameters)),
       request_(usage_),
@@ -60,8 +62,8 @@ Ceiling NodeAgent::chosen(std::int64_t budgetMilli) {
         ceiling_.byQuota
             ? static_cast<std::int64_t>(ceiling_.cores * static_cast<double>(kCfsPeriodUs))
             : -1;
-    const auto quota = koordlet::cpusuppress::chooseQuota(
-        budgetMilli, current, static_cast<std::int64_t>(parameters_.cores));
+    const auto quota = koordlet::cpusuppress::chooseQuota(budgetMilli, current,
+                                                          static_cast<std::int64_t>(size_.cores));
     if (!quota) return ceiling_;
     return {true, static_cast<double>(*quota) / static_cast<double>(kCfsPeriodUs)};
   }
@@ -79,7 +81,7 @@ Ceiling NodeAgent::chosen(std::int64_t budgetMilli) {
 bool NodeAgent::suppress(const Machine& machine) {
   if (!settings_.suppress) return false;
   koordlet::cpusuppress::BudgetInput input;
-  input.capacityMilli = milliOf(parameters_.cores);
+  input.capacityMilli = milliOf(size_.cores);
   input.nodeCores = machine.cpuUsed();
   for (const RunningService& service : machine.services())
     input.pods.push_back({service.used, false});
@@ -106,7 +108,7 @@ bool NodeAgent::burst(Machine& machine) {
   std::vector<koordlet::cpuburst::PodLoad> loads;
   for (const RunningJob& job : machine.jobs()) loads.push_back({model::Qos::BE, 0, job.used});
   const auto state = koordlet::cpuburst::nodeStateOf(
-      static_cast<std::size_t>(parameters_.cores), machine.cpuUsed(), loads,
+      static_cast<std::size_t>(size_.cores), machine.cpuUsed(), loads,
       settings_.burst.sharePoolThresholdPercent.value_or(50));
   bool again = false;
   for (RunningService& service : machine.services()) {
@@ -131,7 +133,7 @@ std::optional<EvictionTask> NodeAgent::memoryTask(const Machine& machine) const 
   const auto& threshold = settings_.threshold;
   if (!settings_.evictMemory || !checkUsedThresholds(threshold)) return std::nullopt;
   const Release release =
-      releaseByUsed(threshold, bytesOf(machine.memoryUsed()), bytesOf(parameters_.memoryGib));
+      releaseByUsed(threshold, bytesOf(machine.memoryUsed()), bytesOf(size_.memoryGib));
   if (release.bytes <= 0) return std::nullopt;
   std::vector<MemoryUser> users;
   for (const RunningJob& job : machine.jobs())

@@ -30,7 +30,8 @@ struct NodeSettings {
 class NodeAgent {
  public:
   // All must outlive it.
-  NodeAgent(const Parameters& parameters, const NodeSettings& settings, Random random);
+  NodeAgent(const Parameters& parameters, const NodeSettings& settings, const NodeSize& size,
+            Random random);
 
   const Ceiling& ceiling() const { return ceiling_; }
   // A round of CPU suppress, with the usage of now. Returns true if the ceiling changed.
@@ -51,6 +52,7 @@ class NodeAgent {
 
   const Parameters& parameters_;
   const NodeSettings& settings_;
+  const NodeSize& size_;
   Random random_;
   std::vector<koordlet::CpuPlace> cpus_;
   // chooseCpuset by size of the current set and whole CPUs of the budget: all CPUs are alike.

@@ -11,8 +11,8 @@ namespace {
 struct BurstNode {
   Parameters parameters;
   NodeSettings settings;
-  Machine machine{parameters, "node", false};
-  NodeAgent agent{parameters, settings, Random(1)};
+  Machine machine{parameters, nodeSizeOf(parameters, "node"), false};
+  NodeAgent agent{parameters, settings, machine.size(), Random(1)};
 
   explicit BurstNode(double demand) : settings(comparedArms().back().node) {
     RunningService service{

@@ -49,8 +49,8 @@ api::PodMetricInfo podMetricOf(const api::Pod& pod, const Measured& measured) {
 
 }  // namespace
 
-Forecaster::Forecaster(const Parameters& parameters)
-    : parameters_(parameters), prod_({}), system_({}), none_({}) {}
+Forecaster::Forecaster(const Parameters& parameters, const NodeSize& size)
+    : parameters_(parameters), size_(size), prod_({}), system_({}), none_({}) {}
 
 prediction::Model& Forecaster::modelOf(std::size_t service) {
   while (services_.size() <= service) services_.emplace_back(prediction::HalfLives{});
@@ -64,7 +64,7 @@ void Forecaster::learn(std::size_t service, double cores, double gib, WallTime t
 void Forecaster::learnSum(double cores, double gib, WallTime time) {
   prod_.add(cores, gib * kGib, time);
   none_.add(0, 0, time);
-  system_.add(parameters_.systemCores, parameters_.systemMemoryGib * kGib, time);
+  system_.add(size_.systemCores, size_.systemMemoryGib * kGib, time);
   trained_ = true;
 }
 
@@ -91,8 +91,7 @@ std::optional<prediction::Forecast> Forecaster::forecast(const Machine& machine)
     const RunningService& service = machine.services()[n];
     pods.push_back({.uid = uids[n],
                     .priorityClass = model::PriorityClass::Prod,
-                    .request = {milliOf(service.cores),
-                                bytesOf(service.cores * parameters_.serviceMemoryPerCore)},
+                    .request = {milliOf(service.cores), bytesOf(service.memoryGib)},
                     .age = 24h * 7});
   }
   const std::string prod = prediction::keyOf(model::PriorityClass::Prod);
@@ -104,20 +103,20 @@ std::optional<prediction::Forecast> Forecaster::forecast(const Machine& machine)
     const auto it = std::ranges::find(uids, key);
     return services_[static_cast<std::size_t>(it - uids.begin())].peak();
   };
-  const prediction::Amount allocatable{milliOf(parameters_.cores), bytesOf(parameters_.memoryGib)};
+  const prediction::Amount allocatable{milliOf(size_.cores), bytesOf(size_.memoryGib)};
   const auto byClass = forecastByClass(pods, peakOf, {}, allocatable);
   if (!byClass) return std::nullopt;
   return leastOf(forecastByPod(pods, peakOf, {}, allocatable), *byClass);
 }
 
-api::NodeMetric nodeMetricOf(const Parameters& parameters, const Machine& machine, WallTime now,
+api::NodeMetric nodeMetricOf(const Machine& machine, WallTime now,
                              const std::optional<prediction::Forecast>& forecast) {
   api::NodeMetric metric;
   metric.metadata.name = machine.name();
   metric.status.updateTime = now;
   api::NodeMetricInfo& node = metric.status.nodeMetric.emplace();
   node.nodeUsage = amountsOf(machine.node().cpu.mean(), machine.node().memory.mean());
-  node.systemUsage = amountsOf(parameters.systemCores, parameters.systemMemoryGib);
+  node.systemUsage = amountsOf(machine.size().systemCores, machine.size().systemMemoryGib);
   for (const RunningService& service : machine.services())
     if (service.measured.cpu.count() > 0)
       metric.status.podsMetric.push_back(podMetricOf(*service.pod, service.measured));

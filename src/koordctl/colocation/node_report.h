@@ -20,7 +20,8 @@ namespace koord::koordctl::colocation {
 // koordlet's models of a node: trained each minute from the samples of the machine.
 class Forecaster {
  public:
-  explicit Forecaster(const Parameters& parameters);
+  // Both must outlive it.
+  Forecaster(const Parameters& parameters, const NodeSize& size);
   // One step of training with the last minute of samples. Services come in a fixed order.
   void train(const Machine& machine, WallTime now);
   // Trains with the demand of one more day before the start, as a node has that runs for a while.
@@ -33,13 +34,14 @@ class Forecaster {
   koordlet::prediction::Model& modelOf(std::size_t service);
 
   const Parameters& parameters_;
+  const NodeSize& size_;
   std::vector<koordlet::prediction::Model> services_;
   koordlet::prediction::Model prod_, system_, none_;
   bool trained_ = false;
 };
 
 // forecast: may be nullopt.
-api::NodeMetric nodeMetricOf(const Parameters& parameters, const Machine& machine, WallTime now,
+api::NodeMetric nodeMetricOf(const Machine& machine, WallTime now,
                              const std::optional<koordlet::prediction::Forecast>& forecast);
 
 // The node with the batch and mid resources that koord-manager writes; nullptr if it writes

@@ -14,8 +14,11 @@ double coreHoursDone(const RunningJob& job) {
 
 }  // namespace
 
-Recorder::Recorder(const Parameters& parameters, double seconds)
-    : parameters_(parameters), period_(seconds / kMoments), nextMoment_(period_) {}
+Recorder::Recorder(double cores, std::size_t nodes, double seconds)
+    : cores_(cores),
+      meanCores_(cores / static_cast<double>(nodes)),
+      period_(seconds / kMoments),
+      nextMoment_(period_) {}
 
 void Recorder::jobFinished(const RunningJob& job) {
   ++outcome_.finished;
@@ -37,16 +40,17 @@ void Recorder::jobStillRuns(const RunningJob& job) {
 }
 
 void Recorder::stepEnded(const Machine& machine) {
-  const double used = machine.node().cpu.newest(1).front() / parameters_.cores;
-  utilisation_.add(used, 1);
-  momentCpu_.add(used);
-  momentServices_.add(machine.servicesUsed() / parameters_.cores);
-  memory_.add(machine.memoryUsed() / parameters_.memoryGib);
+  const NodeSize& size = machine.size();
+  const double used = machine.node().cpu.newest(1).front() / size.cores;
+  const double weight = size.cores / meanCores_;
+  utilisation_.add(used, weight);
+  momentCpu_.add(used, weight);
+  momentServices_.add(machine.servicesUsed() / size.cores, weight);
+  memory_.add(machine.memoryUsed() / size.memoryGib);
 }
 
 void Recorder::takeMoment(double now, double offered) {
-  outcome_.moments.push_back({now, momentCpu_.value(), momentServices_.value(),
-                              offered / (parameters_.cores * parameters_.nodes),
+  outcome_.moments.push_back({now, momentCpu_.value(), momentServices_.value(), offered / cores_,
                               slowdowns_.percentile(0.99)});
   allSlowdowns_.add(slowdowns_);
   slowdowns_ = WeightedHistogram();

@@ -34,8 +34,8 @@ struct Outcome {
 // Collects an outcome while a run goes on.
 class Recorder {
  public:
-  // seconds: how long the run is.
-  Recorder(const Parameters& parameters, double seconds);
+  // cores: of all nodes, and how many nodes. seconds: how long the run is.
+  Recorder(double cores, std::size_t nodes, double seconds);
 
   // Slowdowns of requests are added here.
   WeightedHistogram& slowdowns() { return slowdowns_; }
@@ -55,8 +55,9 @@ class Recorder {
   Outcome finish();
 
  private:
-  const Parameters& parameters_;
-  const double period_;  // of moments
+  const double cores_;      // of all nodes
+  const double meanCores_;  // of a node
+  const double period_;     // of moments
   double nextMoment_ = 0;
   Mean momentCpu_, momentServices_, memory_;
   WeightedHistogram slowdowns_, allSlowdowns_, utilisation_;

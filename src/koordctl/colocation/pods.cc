@@ -32,27 +32,31 @@ std::shared_ptr<api::Pod> emptyPod(const std::string& name, const std::string& s
 
 }  // namespace
 
-std::shared_ptr<const api::Node> nodeObject(const Parameters& parameters, const std::string& name) {
+std::shared_ptr<const api::Node> nodeObject(const NodeSize& size) {
   auto node = std::make_shared<api::Node>();
-  node->metadata.name = name;
-  node->metadata.uid = name;
+  node->metadata.name = size.name;
+  node->metadata.uid = size.name;
   api::ResourceList amounts;
-  amounts["cpu"] = milliQuantity(parameters.cores);
-  amounts["memory"] = bytesQuantity(parameters.memoryGib);
+  amounts["cpu"] = milliQuantity(size.cores);
+  amounts["memory"] = bytesQuantity(size.memoryGib);
   amounts["pods"] = Quantity::of(1000);
   node->status.capacity = node->status.allocatable = amounts;
   return node;
 }
 
-std::shared_ptr<const api::Pod> servicePod(const Parameters& parameters, const ServicePod& service,
-                                           const std::string& name, const std::string& scheduler) {
+std::shared_ptr<const api::Pod> servicePod(const ServicePod& service, const std::string& name,
+                                           const std::string& scheduler) {
   auto pod = emptyPod(name, scheduler);
   pod->metadata.labels[std::string(model::kLabelQos)] = "LS";
   pod->spec.priority = kProdPriority;
+  if (!service.node.empty()) {
+    pod->spec.nodeName = service.node;
+    pod->status.phase = "Running";
+  }
   auto& resources = pod->spec.containers.front().resources;
   resources.requests["cpu"] = milliQuantity(service.cores);
   resources.requests["memory"] = bytesQuantity(service.memoryGib);
-  resources.limits["cpu"] = milliQuantity(service.cores * parameters.limitFactor);
+  if (service.limit > 0) resources.limits["cpu"] = milliQuantity(service.limit);
   resources.limits["memory"] = bytesQuantity(service.memoryGib);
   return pod;
 }

@@ -10,9 +10,9 @@
 
 namespace koord::koordctl::colocation {
 
-std::shared_ptr<const api::Node> nodeObject(const Parameters& parameters, const std::string& name);
-std::shared_ptr<const api::Pod> servicePod(const Parameters& parameters, const ServicePod& service,
-                                           const std::string& name, const std::string& scheduler);
+std::shared_ptr<const api::Node> nodeObject(const NodeSize& size);
+std::shared_ptr<const api::Pod> servicePod(const ServicePod& service, const std::string& name,
+                                           const std::string& scheduler);
 // A job requests native resources, or batch or mid resources. kind: not None.
 std::shared_ptr<const api::Pod> jobPod(JobKind kind, const Job& job, const std::string& name,
                                        const std::string& scheduler);

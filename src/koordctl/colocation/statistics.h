@@ -29,15 +29,14 @@ class WeightedHistogram {
 
 class Mean {
  public:
-  void add(double value) {
-    sum_ += value;
-    ++count_;
+  void add(double value, double weight = 1) {
+    sum_ += value * weight;
+    weight_ += weight;
   }
-  double value() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : 0; }
+  double value() const { return weight_ > 0 ? sum_ / weight_ : 0; }
 
  private:
-  double sum_ = 0;
-  std::size_t count_ = 0;
+  double sum_ = 0, weight_ = 0;
 };
 
 // The mean of a figure over seeds and the half width of its 95 % confidence interval (Student's t);

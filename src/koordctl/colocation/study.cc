@@ -67,7 +67,8 @@ Result<ArmResult> runArm(const StudyOptions& options, const Arm& arm, const std:
   ArmResult result{arm.name, {}};
   for (int n = 0; n < options.seeds; ++n) {
     const std::uint64_t seed = options.firstSeed + static_cast<std::uint64_t>(n);
-    auto outcome = runWorld(options.parameters, arm, options.days, seed);
+    auto outcome =
+        runWorld(generatedSite(options.parameters), options.parameters, arm, options.days, seed);
     if (!outcome) return fail(std::move(outcome.error()).within(arm.name));
     result.bySeed.push_back(*std::move(outcome));
     progress(fmt::format("{}{}, seed {}", prefix, arm.name, seed));

@@ -48,7 +48,10 @@ void Workload::addServices() {
         std::min(kPodCores[random_.below(std::size(kPodCores))], parameters_.cores / 4);
     services_.push_back(service);
     for (std::size_t n = 0; n < replicas && requested + cores <= wanted; ++n) {
-      pods_.push_back({services_.size() - 1, cores, cores * parameters_.serviceMemoryPerCore});
+      pods_.push_back({.service = services_.size() - 1,
+                       .cores = cores,
+                       .memoryGib = cores * parameters_.serviceMemoryPerCore,
+                       .limit = cores * parameters_.limitFactor});
       requested += cores;
     }
     if (requested + cores > wanted) break;

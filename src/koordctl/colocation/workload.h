@@ -1,6 +1,6 @@
 #pragma once
 
-// The services of the study: their usage follows the day.
+// The generated load of the study: usage of services follows the day.
 //
 // A service has replicas that share its curve:
 //
@@ -19,26 +19,19 @@
 #include <vector>
 
 #include "base/random.h"
+#include "koordctl/colocation/load.h"
 #include "koordctl/colocation/parameters.h"
 
 namespace koord::koordctl::colocation {
 
-struct ServicePod {
-  std::size_t service = 0;
-  double cores = 0;      // requested
-  double memoryGib = 0;  // requested
-};
-
-class Workload {
+class Workload final : public Load {
  public:
   Workload(const Parameters& parameters, Random random);
 
-  const std::vector<ServicePod>& pods() const { return pods_; }
-  // Moves to that time, in seconds since the Monday; steps must be equal and ascending.
-  void moveTo(double seconds);
-  // The demand of a pod, in cores, and its memory, in GiB.
-  double demand(std::size_t pod) const { return demand_[pod]; }
-  double memory(std::size_t pod) const { return memory_[pod]; }
+  const std::vector<ServicePod>& pods() const override { return pods_; }
+  void moveTo(double seconds) override;
+  double demand(std::size_t pod) const override { return demand_[pod]; }
+  double memory(std::size_t pod) const override { return memory_[pod]; }
 
  private:
   struct Service {

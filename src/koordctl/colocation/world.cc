@@ -23,6 +23,13 @@ constexpr double kDaySeconds = 86400, kReport = 60;
 constexpr const char* kScheduler = "koord-scheduler";
 
 struct Host {
+  Host(const Parameters& parameters, const Arm& arm, NodeSize size, Random random)
+      : machine(parameters, std::move(size), arm.jobs == JobKind::Requests),
+        agent(parameters, arm.node, machine.size(), random),
+        forecaster(parameters, machine.size()) {}
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
   Machine machine;
   NodeAgent agent;
   Forecaster forecaster;
@@ -31,27 +38,23 @@ struct Host {
 
 class World {
  public:
-  World(const Parameters& parameters, const Arm& arm, double days, std::uint64_t seed,
-        ScheduledCluster& cluster)
-      : parameters_(parameters),
+  World(const Site& site, const Parameters& parameters, const Arm& arm, double days,
+        std::uint64_t seed, ScheduledCluster& cluster)
+      : site_(site),
+        parameters_(parameters),
         arm_(arm),
         seconds_(days * kDaySeconds),
         loads_(seed),
-        queue_(parameters, arm.longJobsAreMid, loads_.fork()),
-        workload_(parameters, loads_),
+        queue_(parameters, site.jobs, arm.longJobsAreMid, loads_.fork()),
+        load_(site.load(loads_)),
         random_(~seed),  // never the loads of another seed
         cluster_(cluster),
-        recorder_(parameters, seconds_) {
-    for (std::size_t n = 0; n < static_cast<std::size_t>(parameters.nodes); ++n) {
-      const std::string name = nameOfNode(n);
-      hostOf_[name] = hosts_.size();
-      hosts_.push_back(std::make_unique<Host>(
-          Host{Machine(parameters_, name, arm.jobs == JobKind::Requests),
-               NodeAgent(parameters_, arm_.node, random_.fork()), Forecaster(parameters_)}));
+        recorder_(site.cores(), site.nodes.size(), seconds_) {
+    for (const NodeSize& size : site.nodes) {
+      hostOf_[size.name] = hosts_.size();
+      hosts_.push_back(std::make_unique<Host>(parameters_, arm_, size, random_.fork()));
     }
   }
-
-  static std::string nameOfNode(std::size_t n) { return fmt::format("node-{}", n); }
 
   Outcome run() {
     placeServices();
@@ -61,7 +64,7 @@ class World {
     const double step = parameters_.stepSeconds;
     // The load begins as the windows of koordlet fill: nodes report from the first minute on.
     for (double now = 0; now < seconds_; now += step) {
-      workload_.moveTo(now);
+      load_->moveTo(now);
       for (auto& host : hosts_) advance(*host, step);
       // Machines are at the end of the step; now the cluster follows. A job that gets a node there
       // runs from the next step on; a job that is preempted has run in this step.
@@ -79,10 +82,10 @@ class World {
 
  private:
   void placeServices() {
-    const auto& pods = workload_.pods();
+    const auto& pods = load_->pods();
     cluster_.onPlaced = [](const std::string&) {};
     for (std::size_t n = 0; n < pods.size(); ++n)
-      cluster_.add(servicePod(parameters_, pods[n], fmt::format("service-{}", n), kScheduler));
+      cluster_.add(servicePod(pods[n], fmt::format("service-{}", n), cluster_.profile()));
     cluster_.advance(1s);
     for (std::size_t n = 0; n < pods.size(); ++n) {
       const std::string name = fmt::format("service-{}", n);
@@ -96,7 +99,8 @@ class World {
       RunningService service{.index = n,
                              .pod = cluster_.pod(name),
                              .cores = pods[n].cores,
-                             .limit = pods[n].cores * parameters_.limitFactor,
+                             .memoryGib = pods[n].memoryGib,
+                             .limit = pods[n].limit,
                              .measured = Measured(host.machine.windowSteps())};
       host.agent.prepare(service);
       host.machine.addService(std::move(service));
@@ -105,16 +109,16 @@ class World {
 
   // Nodes run for a week already: koordlet's models know a day like this one.
   void learnYesterday() {
-    Workload yesterday(parameters_, loads_);  // the same services
+    const auto yesterday = site_.load(loads_);  // the same services
     const WallTime start = cluster_.clock().wallNow() - 24h;
     for (int minute = 0; minute < 24 * 60; ++minute) {
-      yesterday.moveTo(minute * 60.0);
+      yesterday->moveTo(minute * 60.0);
       for (auto& host : hosts_) {
         double cores = 0, gib = 0;
         const auto& services = host->machine.services();
         for (std::size_t n = 0; n < services.size(); ++n) {
-          const double used = yesterday.demand(services[n].index);
-          const double memory = yesterday.memory(services[n].index);
+          const double used = yesterday->demand(services[n].index);
+          const double memory = yesterday->memory(services[n].index);
           host->forecaster.learn(n, used, memory, start + minute * 1min);
           cores += used;
           gib += memory;
@@ -126,7 +130,7 @@ class World {
 
   void advance(Host& host, double step) {
     Machine& machine = host.machine;
-    machine.load(workload_);
+    machine.load(*load_);
     for (double left = step; left > 0;) {
       machine.settle(host.agent.ceiling());
       const bool again = host.agent.suppress(machine) | host.agent.burst(machine);
@@ -178,7 +182,7 @@ class World {
       host.forecaster.train(host.machine, wall);
       forecast = host.forecaster.forecast(host.machine);
     }
-    const api::NodeMetric metric = nodeMetricOf(parameters_, host.machine, wall, forecast);
+    const api::NodeMetric metric = nodeMetricOf(host.machine, wall, forecast);
     std::vector<std::shared_ptr<const api::Pod>> pods;
     for (const RunningService& service : host.machine.services()) pods.push_back(service.pod);
     for (const RunningJob& job : host.machine.jobs()) pods.push_back(job.pod);
@@ -198,7 +202,7 @@ class World {
     while (const auto job = queue_.next()) {
       const std::string name = fmt::format("job-{}", names_++);
       submitted_[name] = {*job, nullptr};
-      cluster_.add(jobPod(arm_.jobs, *job, name, kScheduler));
+      cluster_.add(jobPod(arm_.jobs, *job, name, cluster_.profile()));
     }
   }
 
@@ -225,12 +229,13 @@ class World {
     Host* host;  // nullptr while the job waits
   };
 
+  const Site& site_;
   const Parameters& parameters_;
   const Arm& arm_;
   const double seconds_;
-  Random loads_;  // of the workload, at its start
+  Random loads_;  // of the load, at its start
   JobQueue queue_;
-  Workload workload_;
+  std::unique_ptr<Load> load_;
   Random random_;
   ScheduledCluster& cluster_;
   std::vector<std::unique_ptr<Host>> hosts_;
@@ -243,17 +248,18 @@ class World {
 
 }  // namespace
 
-Result<Outcome> runWorld(const Parameters& parameters, const Arm& arm, double days,
-                         std::uint64_t seed) {
-  const auto configuration =
-      scheduler::parseConfiguration(scheduler::shippedConfiguration({kScheduler}, arm.scheduler));
+Result<Outcome> runWorld(const Site& site, const Parameters& parameters, const Arm& arm,
+                         double days, std::uint64_t seed) {
+  const auto configuration = arm.configuration
+                                 ? Result<scheduler::SchedulerConfiguration>(*arm.configuration)
+                                 : scheduler::parseConfiguration(scheduler::shippedConfiguration(
+                                       {kScheduler}, arm.scheduler));
   if (!configuration) return fail(configuration.error());
   ScheduledCluster::Objects objects;
-  for (std::size_t n = 0; n < static_cast<std::size_t>(parameters.nodes); ++n)
-    objects.nodes.push_back(nodeObject(parameters, World::nameOfNode(n)));
+  for (const NodeSize& size : site.nodes) objects.nodes.push_back(nodeObject(size));
   auto cluster = ScheduledCluster::create(*configuration, objects, seed);
   if (!cluster) return fail(cluster.error());
-  return World(parameters, arm, days, seed, **cluster).run();
+  return World(site, parameters, arm, days, seed, **cluster).run();
 }
 
 }  // namespace koord::koordctl::colocation

@@ -16,11 +16,12 @@
 #include "base/result.h"
 #include "koordctl/colocation/arm.h"
 #include "koordctl/colocation/outcome.h"
+#include "koordctl/colocation/site.h"
 
 namespace koord::koordctl::colocation {
 
 // Errors: those of the scheduler's configuration.
-Result<Outcome> runWorld(const Parameters& parameters, const Arm& arm, double days,
-                         std::uint64_t seed);
+Result<Outcome> runWorld(const Site& site, const Parameters& parameters, const Arm& arm,
+                         double days, std::uint64_t seed);
 
 }  // namespace koord::koordctl::colocation

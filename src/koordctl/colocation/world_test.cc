@@ -25,7 +25,8 @@ Arm colocationArm(const char* name) {
 }
 
 Outcome colocationRun(const Parameters& parameters, const char* arm, std::uint64_t seed = 1) {
-  auto outcome = runWorld(parameters, colocationArm(arm), kTwoHours, seed);
+  auto outcome =
+      runWorld(generatedSite(parameters), parameters, colocationArm(arm), kTwoHours, seed);
   EXPECT_TRUE(outcome) << outcome.error().message;
   return *std::move(outcome);
 }
@@ -120,9 +121,9 @@ TEST(ColocationWorldTest, a_full_memory_kills_jobs) {
   parameters.jobMemoryPerCore = 6;
   parameters.jobMemoryUse = 1;
   auto arm = colocationArm("upstream");
-  const auto with = runWorld(parameters, arm, 0.75, 1);
+  const auto with = runWorld(generatedSite(parameters), parameters, arm, 0.75, 1);
   arm.node.evictMemory = false;
-  const auto without = runWorld(parameters, arm, 0.75, 1);
+  const auto without = runWorld(generatedSite(parameters), parameters, arm, 0.75, 1);
   EXPECT_GT(with->evictions, 0);
   EXPECT_EQ(without->evictions, 0);
 }

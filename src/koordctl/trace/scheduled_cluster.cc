@@ -54,6 +54,7 @@ ScheduledCluster::~ScheduledCluster() = default;
 
 void ScheduledCluster::add(const Pod& pod) {
   pods_.emplace(pod->metadata.name, pod);
+  if (!pod->spec.nodeName.empty()) ++placed_;
   scheduler_->podAdded(pod);
 }
 

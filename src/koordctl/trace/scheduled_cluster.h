@@ -35,7 +35,7 @@ class ScheduledCluster {
       scheduler::SchedulerConfiguration configuration, const Objects& objects, std::uint64_t seed);
   ~ScheduledCluster();
 
-  // Adds the pod, whose name must be new.
+  // Adds the pod, whose name must be new. It may have a node.
   void add(const Pod& pod);
   // Removes the pod, on a node or waiting; ignores unknown names.
   void remove(const std::string& name);

@@ -1,0 +1,163 @@
+#include "koordctl/tune/usage_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/testing/test_folder.h"
+#include "koordctl/tune/usage_writer.h"
+
+namespace koord::koordctl {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kAll = [](const api::ObjectKey&) { return true; };
+
+class UsageRecordTest : public ::testing::Test {
+ protected:
+  UsageRecordTest() { std::filesystem::remove(file_); }
+
+  Result<UsageRecord> read(const std::string& text,
+                           const std::function<bool(const api::ObjectKey&)>& wanted = kAll) {
+    EXPECT_TRUE(writeFileAtomic(file_, text));
+    return readUsage(file_, wanted);
+  }
+  static std::string lines(std::initializer_list<const char*> rows) {
+    std::string text = std::string(kUsageHeader) + "\n";
+    for (const char* row : rows) text += std::string(row) + "\n";
+    return text;
+  }
+  static api::NodeMetric metric(const std::string& node, std::int64_t time, std::int64_t milli) {
+    api::NodeMetric metric;
+    metric.metadata.name = node;
+    metric.status.updateTime = WallTime(std::chrono::seconds(time));
+    auto& pod = metric.status.podsMetric.emplace_back();
+    pod.namespace_ = "shop";
+    pod.name = "web";
+    pod.podUsage.resources["cpu"] = Quantity::ofMilli(milli);
+    pod.podUsage.resources["memory"] = Quantity::of(1 << 30);
+    return metric;
+  }
+
+  const std::string file_ = ::testing::TempDir() + "/usage.csv";
+};
+
+TEST_F(UsageRecordTest, samples_of_all_pods_are_on_one_grid) {
+  const auto record = read(lines({"1000,shop,web,500,1073741824", "1060,shop,web,700,1073741824",
+                                  "1060,shop,db,1000,0", "1120,shop,web,900,1073741824"}));
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->start, 1000);
+  EXPECT_EQ(record->every, 60);
+  ASSERT_EQ(record->steps, 3U);
+  const UsageSeries& web = record->pods.at({"shop", "web"});
+  EXPECT_FLOAT_EQ(web.cores[0], 0.5F);
+  EXPECT_FLOAT_EQ(web.cores[2], 0.9F);
+  EXPECT_FLOAT_EQ(web.gib[1], 1);
+  const UsageSeries& db = record->pods.at({"shop", "db"});
+  EXPECT_TRUE(std::isnan(db.cores[0]));
+  EXPECT_FLOAT_EQ(db.cores[1], 1);
+  EXPECT_TRUE(std::isnan(db.cores[2]));
+}
+
+TEST_F(UsageRecordTest, a_short_gap_is_filled_and_a_long_one_is_absence) {
+  const auto record = read(
+      lines({"0,n,p,100,0", "60,n,p,200,0", "180,n,p,300,0", "240,n,p,300,0", "1200,n,p,400,0"}));
+  ASSERT_TRUE(record) << record.error().message;
+  const auto& cores = record->pods.at({"n", "p"}).cores;
+  EXPECT_FLOAT_EQ(cores[2], 0.2F) << "the sample before";
+  EXPECT_TRUE(std::isnan(cores[10]));
+  EXPECT_FLOAT_EQ(cores[20], 0.4F);
+}
+
+TEST_F(UsageRecordTest, only_wanted_pods_are_kept) {
+  const auto record = read(lines({"0,n,p,100,0", "0,n,q,100,0", "60,n,q,100,0"}),
+                           [](const api::ObjectKey& pod) { return pod.name == "q"; });
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->pods.size(), 1U);
+  const auto none = read(lines({"0,n,p,100,0"}), [](const auto&) { return false; });
+  EXPECT_EQ(none.error().code, ErrorCode::NotFound);
+}
+
+TEST_F(UsageRecordTest, an_unfinished_last_line_is_ignored) {
+  const auto record = read(lines({"0,n,p,100,0"}) + "60,n,p,2");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->steps, 1U);
+}
+
+TEST_F(UsageRecordTest, errors_name_the_line_and_the_column) {
+  struct Case {
+    const char* row;
+    const char* error;
+  };
+  for (const Case& each : std::initializer_list<Case>{
+           {"x,n,p,1,1", ":2: time must"},
+           {"-1,n,p,1,1", ":2: time must"},
+           {"99999999999999999999,n,p,1,1", ":2: time must"},
+           {"0,,p,1,1", ":2: namespace and pod"},
+           {"0,n,p,1.5,1", ":2: cpu_milli"},
+           {"0,n,p,-1,1", ":2: cpu_milli"},
+           {"0,n,p,1,", ":2: memory_bytes"},
+           {"0,n,p,1", ":2: memory_bytes"},
+           {"0,n,p,1,1,1", ":2: memory_bytes"},
+       }) {
+    const auto record = read(lines({each.row}));
+    ASSERT_FALSE(record) << each.row;
+    EXPECT_THAT(record.error().message, HasSubstr(each.error));
+  }
+  EXPECT_THAT(read("a,b\n").error().message, HasSubstr("the first line must be"));
+  EXPECT_THAT(read("").error().message, HasSubstr("empty"));
+  EXPECT_THAT(readUsage("/nowhere/usage.csv", kAll).error().message, HasSubstr("cannot be read"));
+}
+
+TEST_F(UsageRecordTest, a_record_of_a_thousand_years_is_refused) {
+  const auto record = read(lines({"0,n,p,1,1", "1,n,p,1,1", "2,n,p,1,1", "32503679999,n,p,1,1"}));
+  ASSERT_FALSE(record);
+  EXPECT_THAT(record.error().message, HasSubstr("samples"));
+}
+
+TEST_F(UsageRecordTest, what_is_written_is_read) {
+  auto writer = UsageWriter::open(file_);
+  ASSERT_TRUE(writer) << writer.error().message;
+  EXPECT_TRUE(writer->add(metric("node-1", 600, 250)));
+  EXPECT_TRUE(writer->add(metric("node-1", 600, 999))) << "the same report again";
+  EXPECT_TRUE(writer->add(metric("node-1", 660, 350)));
+  const auto record = readUsage(file_, kAll);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->steps, 2U);
+  EXPECT_FLOAT_EQ(record->pods.at({"shop", "web"}).cores[0], 0.25F);
+  EXPECT_FLOAT_EQ(record->pods.at({"shop", "web"}).cores[1], 0.35F);
+}
+
+TEST_F(UsageRecordTest, a_record_is_continued_after_a_kill_in_the_middle_of_a_line) {
+  ASSERT_TRUE(writeFileAtomic(file_, lines({"600,shop,web,250,1"}) + "660,shop,we"));
+  auto writer = UsageWriter::open(file_);
+  ASSERT_TRUE(writer) << writer.error().message;
+  EXPECT_TRUE(writer->add(metric("node-1", 660, 350)));
+  const auto record = readUsage(file_, kAll);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->pods.size(), 1U);
+  EXPECT_EQ(record->steps, 2U);
+}
+
+TEST_F(UsageRecordTest, a_header_that_was_cut_off_is_written_again) {
+  ASSERT_TRUE(writeFileAtomic(file_, "time,names"));
+  auto writer = UsageWriter::open(file_);
+  ASSERT_TRUE(writer) << writer.error().message;
+  EXPECT_TRUE(writer->add(metric("node-1", 660, 350)));
+  EXPECT_TRUE(readUsage(file_, kAll));
+}
+
+TEST_F(UsageRecordTest, a_file_of_something_else_is_left_alone) {
+  ASSERT_TRUE(writeFileAtomic(file_, "my thesis\n"));
+  const auto writer = UsageWriter::open(file_);
+  ASSERT_FALSE(writer);
+  EXPECT_THAT(writer.error().message, HasSubstr("no record of usage"));
+  EXPECT_EQ(*readFile(file_), "my thesis\n");
+}
+
+}  // namespace
+}  // namespace koord::koordctl

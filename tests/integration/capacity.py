@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""koordctl capacity on a cluster of simulated nodes: as many pods as it counts fit, and not one more.
+"""koordctl capacity and tune on a cluster of simulated nodes: as many pods as it counts fit, and not one more.
 
     capacity.py --programs PATH
 
@@ -67,6 +67,25 @@ class CapacityTest:
         self.cluster.kubectl("delete", "deployment", "wide", "--wait")
         wait_until("the pods are gone", lambda: not self.cluster.get("pods", "-l", "app=wide")["items"], 30)
 
+    def thresholds_are_proposed_for_the_cluster(self):
+        usage, patch = os.path.join(self.folder, "usage.csv"), os.path.join(self.folder, "patch.yaml")
+        koordctl = os.path.join(self.options.programs, "koordctl")
+        recording = subprocess.run([koordctl, "tune", "record", usage, "--time", "1s", "--kubeconfig", self.cluster.kubeconfig],
+                                   capture_output=True, text=True, timeout=60, check=False)
+        check(recording.returncode == 0 and "samples" in recording.stdout, recording.stdout + recording.stderr)
+        with open(usage, encoding="utf-8") as file:
+            check(file.readline() == "time,namespace,pod,cpu_milli,memory_bytes\n", "the record has no header")
+        tuned = subprocess.run([koordctl, "tune", "--nodes", "1", "--seeds", "1", "--max-settings", "1", "-o", "json",
+                                "--patch", patch, "--kubeconfig", self.cluster.kubeconfig],
+                               capture_output=True, text=True, timeout=240, check=False)
+        check(tuned.returncode in (0, 1), tuned.stdout[:500] + tuned.stderr[:500])
+        report = json.loads(tuned.stdout)
+        check(report["nodes"] == 1 and report["now"]["settings"]["cpuReclaimThresholdPercent"] > 0, report)
+        check(report["withoutBatchPods"]["batchPercent"]["mean"] == 0, report)
+        check(report["now"]["figures"]["batchPercent"]["mean"] > 0, report)
+        check(report["changed"] == (tuned.returncode == 0), report)
+        check(os.path.exists(patch) <= report["changed"], "a patch without a change")
+
     def a_quota_limits_what_fits(self):
         self.create([QUOTA])
         alone = self.capacity("--requests", "cpu=1,memory=64Mi")["status"]["fill"]["copies"]
@@ -117,7 +136,7 @@ class CapacityTest:
             check(words & (names | {"payments"}) == expected, f"{file} has {words & names}")
 
     def steps(self):
-        return (self.as_many_pods_fit_as_are_counted, self.a_quota_limits_what_fits, self.nodes_are_counted,
+        return (self.as_many_pods_fit_as_are_counted, self.thresholds_are_proposed_for_the_cluster, self.a_quota_limits_what_fits, self.nodes_are_counted,
                 self.snapshots_answer_as_the_cluster_did)
 
 

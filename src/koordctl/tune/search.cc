@@ -14,7 +14,7 @@ namespace {
 
 using colocation::Arm;
 
-constexpr double kLeastGain = 0.1;  // percent of the CPUs, for a step
+constexpr double kLeastGain = 0.3;  // percent of the CPUs, for a step: less is noise
 constexpr std::uint64_t kNewSeeds = 1'000'003;
 constexpr int kLeastSeeds = 3;  // of the final comparison
 constexpr int kMostSteps = 20;  // in one direction
@@ -104,14 +104,16 @@ class Search {
     return better;
   }
 
-  // Returns tunables to their first value where that costs no work.
+  // Returns tunables to their first value where that costs no work worth a step.
   Result<> simplify() {
+    const double best = meanOf(taken_.back().effects, &Effect::batchPercent);
     for (const Tunable& tunable : tunables()) {
       Arm next = taken_.back().arm;
       const auto first = tunable.get(base_), now = tunable.get(next);
       if (!first || first == now) continue;
       tunable.set(next, *first);
-      auto done = accept(next, -kLeastGain / 2, false);
+      const double last = meanOf(taken_.back().effects, &Effect::batchPercent);
+      auto done = accept(next, best - kLeastGain - last, false);
       if (!done) return fail(std::move(done.error()));
     }
     return {};

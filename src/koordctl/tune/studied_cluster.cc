@@ -127,11 +127,12 @@ class Extraction {
     settings();
     for (const auto& [name, node] : objects_.nodes) addNode(node);
     if (state_.nodes.empty())
-      return fail(ErrorCode::Invalid,
-                  fmt::format("{}: no node can be studied: of {} nodes {} have no NodeMetric "
-                              "(koordlet reports it), {} take no pods or have less than one CPU, "
-                              "{} have settings of their own",
-                              file, objects_.nodes.size(), unmeasured_, closed_, own_));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("{}: no node can be studied: of {} nodes {} have no NodeMetric "
+                      "(koordlet reports it), {} are unschedulable or have less than one CPU, "
+                      "{} have settings of their own",
+                      file, objects_.nodes.size(), unmeasured_, closed_, own_));
     for (const auto& [key, pod] : objects_.pods) addPod(key, pod);
     shapes();
     notes();
@@ -249,9 +250,9 @@ class Extraction {
     const auto note = [&](std::size_t count, std::string_view what) {
       if (count > 0) state_.notes.push_back(fmt::format("{} {}", count, what));
     };
-    note(unmeasured_, "nodes without a NodeMetric are left out");
-    note(closed_, "nodes that take no pods, or have less than one CPU, are left out");
-    note(own_, "nodes with settings of their own are left out");
+    note(unmeasured_, "nodes without a NodeMetric are skipped");
+    note(closed_, "nodes that are unschedulable or have less than one CPU are skipped");
+    note(own_, "nodes with settings of their own are skipped");
     note(objects_.unreadable, "objects of the snapshot are not readable");
   }
 

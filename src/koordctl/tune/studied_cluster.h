@@ -3,7 +3,7 @@
 // What `koordctl tune` takes from a cluster: the measured nodes, the pods on them, the shapes of
 // batch pods, and the settings in force.
 //
-// Left out: nodes without a NodeMetric, nodes that take no pods, and nodes with settings of their
+// Skipped: nodes without a NodeMetric, unschedulable nodes, and nodes with settings of their
 // own (nodeConfigs, nodeStrategies, annotations), because a proposal for the cluster would not
 // apply to them. Notes say how many.
 

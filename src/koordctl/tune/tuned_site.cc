@@ -18,7 +18,7 @@ using colocation::ServicePod;
 constexpr double kDay = 86400, kStep = 300;
 constexpr double kPeakHour = 14;
 constexpr double kJobsOnNode = 48;
-constexpr double kMemoryOfRequest = 0.6;  // of pods that nobody has measured
+constexpr double kMemoryOfRequest = 0.6;  // of pods that no NodeMetric has
 
 double secondsOf(WallTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();

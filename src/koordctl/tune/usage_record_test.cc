@@ -155,7 +155,7 @@ TEST_F(UsageRecordTest, a_file_of_something_else_is_left_alone) {
   ASSERT_TRUE(writeFileAtomic(file_, "my thesis\n"));
   const auto writer = UsageWriter::open(file_);
   ASSERT_FALSE(writer);
-  EXPECT_THAT(writer.error().message, HasSubstr("no record of usage"));
+  EXPECT_THAT(writer.error().message, HasSubstr("not a record of usage"));
   EXPECT_EQ(*readFile(file_), "my thesis\n");
 }
 

@@ -27,7 +27,7 @@ Result<> trim(std::FILE* file, const std::string& name) {
   first.resize(std::fread(first.data(), 1, first.size(), file));
   if (first != header.substr(0, first.size()))
     return fail(ErrorCode::Invalid,
-                fmt::format("{}: the file exists and is no record of usage", name));
+                fmt::format("{}: the file exists, and it is not a record of usage", name));
   std::fseek(file, 0, SEEK_END);
   long end = std::ftell(file);
   for (; end > 0; --end) {

@@ -27,6 +27,8 @@
 
 namespace koord::net {
 
+class Http1Servers;
+
 class HttpClient final : public HttpTransport {
  public:
   struct Options {
@@ -51,8 +53,9 @@ class HttpClient final : public HttpTransport {
 
  private:
   class Io;
-  const std::shared_ptr<Io>& ioFor(const HttpRequest& request) const;
+  const std::shared_ptr<Io>& ioFor(HttpRequest& request) const;
 
+  std::shared_ptr<Http1Servers> http1_;
   std::shared_ptr<Io> shared_;
   // For requests without HTTP/2. Once libcurl knows that a host speaks HTTP/2, it treats every
   // connection to it as multiplexed, also the busy ones of HTTP/1.1.

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <list>
+#include <mutex>
 #include <thread>
 
 #include "net/test_net.h"
@@ -286,6 +287,79 @@ TEST_F(ProxyTest, ASocks5ProxyCarriesTheConnection) {
   EXPECT_EQ(proxy.connections(), 1);
 }
 
+// What a ClientHello contains that offers HTTP/2.
+constexpr std::string_view kHttp2Offer = "\x02h2";
+
+// A connection's first TLS record; "" if the other side closes before.
+std::string takeHello(Wire& wire) {
+  std::string hello = wire.take(5);  // type, version, length
+  if (hello.size() < 5) return {};
+  return hello + wire.take(static_cast<std::size_t>(static_cast<unsigned char>(hello[3])) << 8 |
+                           static_cast<unsigned char>(hello[4]));
+}
+
+// Passes connections on to a server over HTTP/1.1 and notes who offered HTTP/2.
+class OfferedHttp2Test : public NetTest {
+ protected:
+  HttpRequest request(const WireServer& front) const {
+    HttpRequest request;
+    request.url = "https://" + front.address() + "/version";
+    request.tls = TestCertificates::get().clientTls();
+    request.headers = {{"Connection", "close"}};  // the next request has a connection of its own
+    return request;
+  }
+  void pass(Wire& wire, std::uint16_t port) {
+    const std::string hello = takeHello(wire);
+    if (hello.empty()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      offers_.push_back(hello.find(kHttp2Offer) != hello.npos);
+    }
+    const auto upstream = Wire::connect(port);
+    if (!upstream) return;
+    upstream->give(hello);
+    Wire::join(wire, *upstream);
+  }
+  std::vector<bool> offers() {
+    const std::lock_guard lock(mutex_);
+    return offers_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<bool> offers_;  // guarded by mutex_
+};
+
+TEST_F(OfferedHttp2Test, AServerOfHttp11IsNotOfferedHttp2WhileRequestsRunUntilOneFails) {
+  std::shared_ptr<Responder> held;
+  Signal arrived;
+  auto& server = serve({.tls = TestCertificates::get().serverTls()},
+                       [&](ServerRequest request, std::shared_ptr<Responder> to) {
+                         if (request.method == "DELETE") return to->abort();
+                         if (request.method == "GET")
+                           return to->respond(200, {}, std::make_shared<const std::string>("one"));
+                         held = std::move(to);
+                         arrived.raise();
+                       });
+  WireServer front([&](Wire& wire) { pass(wire, server.port()); });
+  const auto ask = [&](const char* method) {
+    auto asked = request(front);
+    asked.method = method;
+    return fetchLater(std::move(asked));
+  };
+  EXPECT_EQ(waitFor(ask("GET")).value().body, "one");
+  auto running = ask("POST");
+  ASSERT_TRUE(arrived.wait());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(waitFor(ask("GET")).value().body, "one");
+  EXPECT_EQ(offers(), (std::vector{true, true, false, false}));
+
+  EXPECT_FALSE(waitFor(ask("DELETE")));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(waitFor(ask("GET")).value().body, "one");
+  EXPECT_EQ(offers(), (std::vector{true, true, false, false, false, true, false}));
+  loop.runSync([&] { held->respond(200, {}, std::make_shared<const std::string>()); });
+  EXPECT_TRUE(waitFor(std::move(running)));
+}
+
 // A server that speaks only HTTP/2 (nghttpd of Debian's nghttp2-server).
 class Http2Test : public NetTest {
  protected:
@@ -357,11 +431,9 @@ TEST_F(Http2Test, RequestsKeepOffTheConnectionsOfStreamsOverHttp1) {
         watched->begin(200, {});
       });
   WireServer both([&](Wire& wire) {
-    std::string hello = wire.take(5);  // a TLS record: type, version, length
-    if (hello.size() < 5) return;
-    hello += wire.take(static_cast<std::size_t>(static_cast<unsigned char>(hello[3])) << 8 |
-                       static_cast<unsigned char>(hello[4]));
-    const bool offersHttp2 = hello.find("\x02h2") != hello.npos;
+    const std::string hello = takeHello(wire);
+    if (hello.empty()) return;
+    const bool offersHttp2 = hello.find(kHttp2Offer) != hello.npos;
     const auto upstream = Wire::connect(offersHttp2 ? port_ : streaming.port());
     upstream->give(hello);
     Wire::join(wire, *upstream);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/client/http1_servers.h"
 #include "net/client/ready_sockets.h"
 #include "net/client/transfer.h"
 
@@ -196,7 +197,8 @@ class HttpClient::Io {
 
   // separate: transfers do not share connections. With HTTP/2 they do; libcurl then buffers data
   // that no socket announces, and finds it only by looking at all transfers.
-  Io(Options options, bool separate) : options_(std::move(options)) {
+  Io(Options options, std::shared_ptr<Http1Servers> http1, bool separate)
+      : options_(std::move(options)), http1_(std::move(http1)) {
     // Once per process, before the first thread of libcurl; later calls only count.
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_ = curl_multi_init();
@@ -214,12 +216,17 @@ class HttpClient::Io {
   const Options& options() const { return options_; }
 
   Id newId() { return ++lastId_; }
+  bool busy() const { return unfinished_ > 0; }
   void start(Id id, std::unique_ptr<Transfer> transfer) {
+    ++unfinished_;
     post([this, id, transfer = std::move(transfer)]() mutable { begin(id, std::move(transfer)); });
   }
   void cancel(Id id) {
     post([this, id] {
-      if (const auto it = transfers_.find(id); it != transfers_.end()) remove(it);
+      const auto it = transfers_.find(id);
+      if (it == transfers_.end()) return;
+      --unfinished_;
+      remove(it);
     });
   }
   void resume(Id id) {
@@ -307,6 +314,7 @@ class HttpClient::Io {
   void begin(Id id, std::unique_ptr<Transfer> transfer) {
     Running running{takeHandle(), std::move(transfer)};
     if (auto ready = running.transfer->prepare(running.easy.get(), options_.userAgent); !ready) {
+      --unfinished_;
       running.transfer->failed(std::move(ready.error()));
       return;
     }
@@ -327,8 +335,7 @@ class HttpClient::Io {
         const auto current = it++;
         const auto until = current->second.transfer->idleUntil();
         if (until && *until <= now) {
-          current->second.transfer->finish(CURLE_OPERATION_TIMEDOUT);
-          remove(current);
+          end(current, CURLE_OPERATION_TIMEDOUT);
         } else if (until) {
           checkIdleAt_ = std::min(checkIdleAt_, *until);
         }
@@ -342,9 +349,15 @@ class HttpClient::Io {
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const auto it = transfers_.find(ids_.at(message->easy_handle));
-      it->second.transfer->finish(message->data.result);
-      remove(it);
+      http1_->learn(it->second.transfer->request(), message->easy_handle, message->data.result);
+      end(it, message->data.result);
     }
+  }
+
+  void end(Transfers::iterator it, CURLcode result) {
+    --unfinished_;  // first, because the caller may make its next request at once
+    it->second.transfer->finish(result);
+    remove(it);
   }
 
   void remove(Transfers::iterator it) {
@@ -382,9 +395,11 @@ class HttpClient::Io {
   }
 
   const Options options_;
+  const std::shared_ptr<Http1Servers> http1_;
   CURLM* multi_ = nullptr;
   std::optional<ReadySockets> sockets_;
   std::atomic<Id> lastId_ = 0;
+  std::atomic<std::size_t> unfinished_ = 0;  // transfers that were started and have not ended
 
   std::mutex mutex_;
   std::vector<Callback> posted_;  // guarded by mutex_
@@ -433,15 +448,18 @@ class ClientStream final : public Stream {
 HttpClient::HttpClient() : HttpClient(Options{}) {}
 
 HttpClient::HttpClient(Options options)
-    : shared_(std::make_shared<Io>(options, false)),
-      separate_(std::make_shared<Io>(std::move(options), true)) {}
+    : http1_(std::make_shared<Http1Servers>()),
+      shared_(std::make_shared<Io>(options, http1_, false)),
+      separate_(std::make_shared<Io>(std::move(options), http1_, true)) {}
 
 HttpClient::~HttpClient() {
   shared_->stop();
   separate_->stop();
 }
 
-const std::shared_ptr<HttpClient::Io>& HttpClient::ioFor(const HttpRequest& request) const {
+const std::shared_ptr<HttpClient::Io>& HttpClient::ioFor(HttpRequest& request) const {
+  // A single request costs the same in both, and finds its connection there.
+  if (request.http2 && shared_->busy() && http1_->contains(request)) request.http2 = false;
   return request.http2 ? shared_ : separate_;
 }
 

@@ -151,9 +151,10 @@ void Transfer::setBody() {
 
 void Transfer::setTls() {
   const TlsConfig& tls = *request_.tls;
+  // Not copied: the request keeps the texts for as long as the handle uses them.
   const auto setBlob = [this](CURLoption option, const std::string& pem) {
     if (pem.empty()) return;
-    curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_COPY};
+    curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
     set(easy_, option, &blob);
   };
   setBlob(CURLOPT_CAINFO_BLOB, tls.caPem);

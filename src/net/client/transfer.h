@@ -34,6 +34,7 @@ class Transfer {
   Result<> prepare(CURL* easy, const std::string& userAgent);
   static Transfer& of(CURL* easy);
   CURL* easy() const { return easy_; }
+  const HttpRequest& request() const { return request_; }
 
   // When the transfer ends with CURLE_OPERATION_TIMEDOUT if nothing is received until then; nullopt
   // = never. libcurl's own limit would wake the thread each second for each transfer.
@@ -47,8 +48,6 @@ class Transfer {
   virtual void abandon() = 0;
 
  protected:
-  const HttpRequest& request() const { return request_; }
-
   virtual void onHead(HttpResponse head) = 0;
   enum class Take { Taken, Pause, Refuse };
   // Bytes answered with Pause are offered again later.

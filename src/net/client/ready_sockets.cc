@@ -29,13 +29,15 @@ ReadySockets::~ReadySockets() {
 
 int ReadySockets::onSocket(CURL*, curl_socket_t socket, int wanted, void* self, void*) {
   const int epoll = static_cast<ReadySockets*>(self)->epoll_;
+  auto& sockets = static_cast<ReadySockets*>(self)->wanted_;
+  const auto index = static_cast<std::size_t>(socket);
+  if (index >= sockets.size()) sockets.resize(index + 1);
+  sockets[index] = wanted != CURL_POLL_REMOVE;
+  if (wanted == CURL_POLL_REMOVE) return 0;
   epoll_event event{.events = 0, .data = {.fd = socket}};
-  if (wanted == CURL_POLL_REMOVE) {
-    ::epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &event);
-    return 0;
-  }
   if (wanted & CURL_POLL_IN) event.events |= EPOLLIN;
   if (wanted & CURL_POLL_OUT) event.events |= EPOLLOUT;
+  // Closing a socket removes it, and another may have its number.
   if (::epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) != 0 && errno == ENOENT)
     ::epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event);
   return 0;
@@ -56,6 +58,11 @@ void ReadySockets::act(curl_socket_t socket, int ready) {
   curl_multi_socket_action(multi_, socket, ready, &running);
 }
 
+bool ReadySockets::isWanted(curl_socket_t socket) const {
+  const auto index = static_cast<std::size_t>(socket);
+  return index < wanted_.size() && wanted_[index];
+}
+
 void ReadySockets::runTimeouts() {
   if (!due_ || *due_ > Clock::now()) return;
   due_.reset();  // libcurl sets it again if it needs another call
@@ -73,6 +80,12 @@ void ReadySockets::wait(Clock::duration longest) {
     if (event.data.fd == wake_) {
       eventfd_t times = 0;
       ::eventfd_read(wake_, &times);
+      continue;
+    }
+    if (!isWanted(event.data.fd)) {
+      // The server closes an idle connection. libcurl finds out when it wants to use it.
+      epoll_event none{};
+      ::epoll_ctl(epoll_, EPOLL_CTL_DEL, event.data.fd, &none);
       continue;
     }
     // Without flags, libcurl checks the socket's state itself.

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <optional>
+#include <vector>
 
 namespace koord::net {
 
@@ -31,10 +32,14 @@ class ReadySockets {
   static int onSocket(CURL* easy, curl_socket_t socket, int wanted, void* self, void* of);
   static int onTimer(CURLM* multi, long milliseconds, void* self);
   void act(curl_socket_t socket, int ready);
+  bool isWanted(curl_socket_t socket) const;
 
   CURLM* const multi_;
   const int epoll_;
   const int wake_;  // eventfd
+  // True for each socket that libcurl waits for. The others stay registered until something happens
+  // to them, because the next request uses most of them before.
+  std::vector<bool> wanted_;
   std::optional<Clock::time_point> due_;
 };
 

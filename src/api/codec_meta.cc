@@ -1,5 +1,12 @@
+#include "api/any_object.h"
 #include "api/codec_impl.h"
 #include "api/describe_meta.h"
+
+namespace koord::api {
+
+BOOST_DESCRIBE_STRUCT(AnyObject, (), (metadata))
+
+}  // namespace koord::api
 
 KOORD_FIELDS(koord::api::ObjectMeta)
 KOORD_FIELDS(koord::api::ListMeta)
@@ -16,6 +23,7 @@ const koord::api::Shape* koord::api::shapeOf<koord::api::Status>() {
 }
 
 KOORD_CODEC(koord::api::ObjectMeta)
+KOORD_OBJECT_CODEC(koord::api::AnyObject)
 KOORD_CODEC(koord::api::LabelSelector)
 KOORD_CODEC(koord::api::Status)
 KOORD_CODEC(koord::api::ResourceList)

@@ -4,7 +4,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "api/codec.h"
+#include "api/any_object.h"
 #include "api/group_version.h"
 #include "kube/client.h"
 
@@ -87,17 +87,16 @@ class GarbageCollector::Watcher final : kube::ReflectorSink {
   const apiserver::ResourcePtr& resource() const { return resource_; }
 
  private:
+  bool readsProtobuf() const override { return true; }
   void beginReplace() override { unseen_ = known_; }
   void upsert(const kube::Received& received) override {
-    const json::value& object = *received.document();
-    const std::string uid(textAt(object, "metadata", "uid"));
+    const std::string uid(received.uid());
     known_.insert(uid);
     unseen_.erase(uid);
-    collector_.upsert(resource_, object);
+    if (const auto object = received.as<api::AnyObject>())
+      collector_.upsert(resource_, object->metadata);
   }
-  void remove(const kube::Received& received) override {
-    erase(std::string(textAt(*received.document(), "metadata", "uid")));
-  }
+  void remove(const kube::Received& received) override { erase(std::string(received.uid())); }
   void endReplace() override {
     for (const auto& uid : std::exchange(unseen_, {})) erase(uid);
     synced_ = true;
@@ -164,19 +163,17 @@ void GarbageCollector::forgetOwners(const Item& item) {
   }
 }
 
-void GarbageCollector::upsert(const apiserver::ResourcePtr& resource, const json::value& object) {
-  const auto* metadata = at(object, "metadata");
-  const auto meta = metadata ? api::decode<api::ObjectMeta>(*metadata) : Result<api::ObjectMeta>{};
-  if (!meta || meta->uid.empty()) return;
-  Item& item = items_[meta->uid];
+void GarbageCollector::upsert(const apiserver::ResourcePtr& resource, const api::ObjectMeta& meta) {
+  if (meta.uid.empty()) return;
+  Item& item = items_[meta.uid];
   forgetOwners(item);
   item = {resource,
-          api::keyOf(*meta),
-          meta->uid,
-          meta->resourceVersion,
-          meta->ownerReferences,
-          meta->finalizers,
-          meta->deletionTimestamp.has_value()};
+          api::keyOf(meta),
+          meta.uid,
+          meta.resourceVersion,
+          meta.ownerReferences,
+          meta.finalizers,
+          meta.deletionTimestamp.has_value()};
   for (const auto& owner : item.owners) {
     dependents_[owner.uid].insert(item.uid);
     // An owner in foreground deletion waits for the dependents that block it.

@@ -37,7 +37,7 @@ class GarbageCollector {
   class Watcher;  // of one kind
 
   Task<void> followRegistry();
-  void upsert(const apiserver::ResourcePtr& resource, const json::value& object);
+  void upsert(const apiserver::ResourcePtr& resource, const api::ObjectMeta& meta);
   void remove(const std::string& uid);
   void forgetOwners(const Item& item);
   bool synced() const;

@@ -58,5 +58,28 @@ TEST(CheckTypesTest, theFirstWrongValueIsNamed) {
       "metadata.creationTimestamp: expected a time such as 2026-01-02T03:04:05Z, got \"today\"");
 }
 
+TEST(SchemaTest, AFieldIsFoundByItsWholeNameHoweverOftenAndInWhateverSchema) {
+  const auto types = builtinTypes();
+  for (int round = 0; round < 3; ++round)
+    for (const auto& [name, schema] : types.named())
+      for (const auto& field : schema->fields) {
+        ASSERT_EQ(schema->field(field.name), &field) << name << "." << field.name;
+        EXPECT_EQ(schema->field(field.name + "?"), nullptr);
+      }
+  // A schema at the address of another, with the same names elsewhere.
+  Schema schema;
+  for (const char* first : {"a", "b"}) {
+    schema.fields.clear();
+    for (const char* name : {first, "container", "containers"})
+      schema.fields.push_back({.name = name});
+    EXPECT_EQ(schema.field("containers"), &schema.fields[2]);
+    schema.fields.erase(schema.fields.begin());
+    EXPECT_EQ(schema.field("containers"), &schema.fields[1]);
+    EXPECT_EQ(schema.field(first), nullptr);
+    EXPECT_EQ(schema.field("contain"), nullptr);
+    EXPECT_EQ(schema.field(""), nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace koord::api

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "api/quantity_json.h"
@@ -204,9 +206,42 @@ bool SchemaField::zeroWhenMissing() const {
          (kept && (number || kind == Schema::Type::String || kind == Schema::Type::Object));
 }
 
+namespace {
+
+// Where a name was found in a schema, by a hash of both. A write of a pod looks up hundreds of
+// names, which are nearly always the same. An entry is a guess that field() checks, so collisions
+// and schemas at the address of a deleted one do no harm.
+class FieldGuesses {
+ public:
+  std::uint16_t& of(const Schema& schema, std::string_view name) {
+    std::uint64_t first = 0, last = name.size();
+    if (name.size() >= sizeof first) {
+      std::memcpy(&first, name.data(), sizeof first);
+      std::memcpy(&last, name.data() + name.size() - sizeof last, sizeof last);
+    } else {
+      for (const char c : name) first = first << 8 | static_cast<unsigned char>(c);
+    }
+    constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15ULL;
+    const auto hash =
+        ((reinterpret_cast<std::uintptr_t>(&schema) >> 4 ^ first) * kMix ^ last) * kMix;
+    return guesses_[hash >> (64 - kBits)];
+  }
+
+ private:
+  static constexpr int kBits = 12;
+  std::array<std::uint16_t, std::size_t{1} << kBits> guesses_{};
+};
+
+}  // namespace
+
 const SchemaField* Schema::field(std::string_view fieldName) const {
+  thread_local FieldGuesses guesses;
+  std::uint16_t& guess = guesses.of(*this, fieldName);
+  if (guess < fields.size() && fields[guess].name == fieldName) return &fields[guess];
   const auto it = std::ranges::lower_bound(fields, fieldName, {}, &SchemaField::name);
-  return it != fields.end() && it->name == fieldName ? &*it : nullptr;
+  if (it == fields.end() || it->name != fieldName) return nullptr;
+  guess = static_cast<std::uint16_t>(it - fields.begin());
+  return &*it;
 }
 
 Schema& SchemaSet::addNamed(std::string name) {

@@ -6,6 +6,7 @@
 
 #include "api/group_version.h"
 #include "api/protobuf/transcode.h"
+#include "base/brief_json.h"
 
 namespace koord::apiserver {
 namespace {
@@ -208,14 +209,14 @@ Result<std::string> jsonOfProtobuf(std::string_view body, const Registry& regist
 }
 
 std::string protobufOfJson(std::string_view text, const Registry& registry, bool lossy) {
-  const auto object = parseJson(text);
+  const BriefJson object(text);
   return object ? encodeObject(*object, registry, lossy) : "";
 }
 
 Bytes WatchFrames::frameOf(const Bytes& line, const Registry& registry) {
   for (const auto& slot : slots_)
     if (slot.line == line) return slot.frame;
-  const auto event = parseJson(*line);
+  const BriefJson event(*line);
   const auto* object = event ? find(*event, "object") : nullptr;
   auto frame = bytesOf(
       object ? watchFrame(textAt(*event, "type"), encodeObject(*object, registry, true)) : "");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/protobuf_front.h"
+#include "base/brief_json.h"
 #include "base/split.h"
 #include "base/yaml.h"
 
@@ -156,7 +157,7 @@ std::optional<Outcome<Call>> routeCall(const net::ServerRequest& in, const net::
       request.name.empty()) {
     request.resource = "pods";
     request.subresource = "binding";
-    if (const auto body = parseJson(request.body)) request.name = textAt(*body, "metadata", "name");
+    if (const BriefJson body(request.body); body) request.name = textAt(*body, "metadata", "name");
   }
   const auto accepts = readAccept(net::headerOf(in.headers, "Accept"));
   if (!accepts.json)

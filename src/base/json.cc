@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/brief_json.h"
 #include "base/json_measure.h"
 
 namespace koord {
@@ -58,13 +59,12 @@ bool outOfRange(const json::value& value) {
   return false;
 }
 
-}  // namespace
-
-Result<json::value> parseJson(std::string_view text) {
+Result<json::value> parse(std::string_view text, json::storage_ptr storage) {
   json::error_code ec;
   // Room for the values of a pod, which would otherwise be moved whenever it doubles.
   alignas(json::value) std::array<unsigned char, 4096> room;
   json::stream_parser parser({}, deepOptions(), room.data(), room.size());
+  parser.reset(std::move(storage));
   const std::size_t used = parser.write_some(text.data(), text.size(), ec);
   std::size_t where = used;
   if (!ec) {
@@ -90,6 +90,15 @@ Result<json::value> parseJson(std::string_view text) {
     return fail(ErrorCode::BadRequest, "not valid JSON: a number is out of range");
   return value;
 }
+
+}  // namespace
+
+Result<json::value> parseJson(std::string_view text) {
+  return parse(text, {});
+}
+
+BriefJson::BriefJson(std::string_view text)
+    : memory_(room_.data(), room_.size()), value_(parse(text, &memory_)) {}
 
 std::string toJson(const json::value& value) {
   return json::serialize(value);

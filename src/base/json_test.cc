@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include "base/brief_json.h"
 #include "base/json_edit.h"
 #include "base/json_equal.h"
 #include "base/json_measure.h"
@@ -73,6 +74,31 @@ TEST(JsonEditTest, MembersGoInOneSweepAndTheRestStaysInOrder) {
     EXPECT_EQ(object.size(), static_cast<std::size_t>((count + 1) / 3));
     EXPECT_EQ(object.contains("1"), true);
     EXPECT_EQ(object.contains("0"), false);
+  }
+}
+
+TEST(BriefJsonTest, ReadsWhatParseJsonReadsAndItsCopiesOutliveIt) {
+  json::object large;
+  for (int i = 0; i < 2'000; ++i)
+    large["key-" + std::to_string(i)] = json::array{i, std::string(40, 'x'), nullptr};
+  for (const std::string& text : {std::string("7"), std::string(R"({"a":[1,{"b":"c"}],"d":null})"),
+                                  toJson(json::value(large))}) {
+    json::value copy;
+    {
+      const BriefJson document(text);
+      ASSERT_TRUE(document) << document.error().message;
+      EXPECT_EQ(toJson(*document), text);
+      copy = *document;
+    }
+    EXPECT_TRUE(sameJson(copy, parseJson(text).value()));
+  }
+}
+
+TEST(BriefJsonTest, ReportsTheErrorsOfParseJson) {
+  for (const char* text : {"", "{", "{} x", "[1e400]"}) {
+    const BriefJson document(text);
+    ASSERT_FALSE(document) << text;
+    EXPECT_EQ(document.error().message, parseJson(text).error().message);
   }
 }
 

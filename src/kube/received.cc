@@ -5,6 +5,7 @@
 #include "api/protobuf/plan.h"
 #include "api/protobuf/transcode.h"
 #include "api/schema/schema.h"
+#include "base/brief_json.h"
 
 namespace koord::kube {
 namespace {
@@ -56,7 +57,7 @@ Result<> openObject(std::string_view body, std::function<void(const Received&)> 
     visit(Received(envelope->message));
     return {};
   }
-  const auto document = parseJson(body);
+  const BriefJson document(body);
   if (!document) return truncatedBody(document.error());
   visit(Received(*document));
   return {};
@@ -92,7 +93,7 @@ Result<ListHead> openList(std::string_view body, std::function<void(const Receiv
     if (reader.broken()) return fail(reader.error());
     return head;
   }
-  const auto document = parseJson(body);
+  const BriefJson document(body);
   if (!document) return fail(document.error());
   if (auto checked = checkIsList(*document); !checked) return fail(std::move(checked.error()));
   if (const auto* items = find(*document, "items"); items->is_array())
@@ -110,7 +111,7 @@ Result<> openEvent(std::string_view event,
     if (!opened) return fail(opened.error());
     return openObject(opened->object, [&](const Received& object) { visit(opened->type, object); });
   }
-  const auto document = parseJson(event);
+  const BriefJson document(event);
   if (!document) return fail(document.error());
   if (const auto* object = at(*document, "object"))
     visit(textAt(*document, "type"), Received(*object));

@@ -8,6 +8,7 @@
 #include "api/patch/json_patch.h"
 #include "apiserver/admission/matching.h"
 #include "apiserver/server/body.h"
+#include "base/brief_json.h"
 #include "base/json_equal.h"
 #include "net/tls.h"
 
@@ -24,6 +25,12 @@ std::string reviewOf(const AdmissionAttributes& a, const ResourceForm& form,
   return fmt::format(R"({{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",)"
                      R"("request":{},"object":{},"oldObject":{}}}}})",
                      members, toJson(a.object), toJson(a.oldObject));
+}
+
+Result<api::AdmissionReview> reviewIn(std::string_view text) {
+  const BriefJson document(text);
+  if (!document) return fail(document.error());
+  return api::decode<api::AdmissionReview>(*document);
 }
 
 // The failure for a denial; the webhook may choose code, reason and message.
@@ -165,7 +172,7 @@ Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
   auto call = caller_(std::move(request));
   auto answer = co_await call;
   if (!answer) co_return failed(answer.error().message);
-  auto review = api::decodeText<api::AdmissionReview>(*answer);
+  auto review = reviewIn(*answer);
   if (!review)
     co_return failed("the response is not an AdmissionReview: " + review.error().message);
   if (!review->response) co_return failed("the field response is missing");
@@ -184,14 +191,17 @@ std::string internal(std::string_view webhook, std::string_view why) {
 Outcome<json::value> patchedObject(const std::string& webhook, const json::value& object,
                                    const api::AdmissionResponse& response) {
   const auto text = net::base64Decode(response.patch);
-  const auto patch = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
+  if (!text)
+    return refuse(ErrorCode::Internal,
+                  internal(webhook, ": its patch cannot be applied: " + text.error().message));
+  const BriefJson patch(*text);
   if (patch && patch->is_array() && patch->get_array().empty()) return object;
   if (patch && object.is_null())
     return refuse(ErrorCode::Internal,
                   internal(webhook,
                            " attempted to modify the object, which is not supported for "
                            "this operation"));
-  auto patched = patch ? api::applyJsonPatch(object, *patch) : patch;
+  auto patched = patch ? api::applyJsonPatch(object, *patch) : fail(patch.error());
   if (patched) return *std::move(patched);
   return refuse(ErrorCode::Internal,
                 internal(webhook, ": its patch cannot be applied: " + patched.error().message));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apiserver/server/body.h"
+#include "base/brief_json.h"
 
 namespace koord::apiserver {
 namespace {
@@ -67,7 +68,8 @@ void appendRow(std::string& out, const Call& call, const Target& target, const T
 // of built-in kinds show nothing of managedFields, which are a third of an object.
 void appendStoredRow(std::string& out, const Call& call, const Target& target,
                      const TableWriter& writer, const Entry& entry, WallTime now) {
-  const auto object = target.stored->custom ? parseJson(entry.text) : parseJson(entry.bareText());
+  const auto bare = target.stored->custom ? std::string() : entry.bareText();
+  const BriefJson object(target.stored->custom ? entry.text : bare);
   if (!object) return;
   out += "{\"cells\":";
   out += toJson(writer.cells(*object, now));

@@ -1,12 +1,15 @@
 #include "manager/webhook/admission.h"
 
 #include "api/codec.h"
+#include "base/brief_json.h"
 #include "net/tls.h"
 
 namespace koord::manager {
 
 Result<api::AdmissionReview> readReview(std::string_view body) {
-  auto review = api::decodeText<api::AdmissionReview>(body);
+  const BriefJson document(body);
+  if (!document) return fail(Error(document.error()).within("AdmissionReview"));
+  auto review = api::decode<api::AdmissionReview>(*document);
   if (!review) return fail(std::move(review.error()).within("AdmissionReview"));
   if (!review->request) return fail(ErrorCode::BadRequest, "AdmissionReview: request: is missing");
   return review;

@@ -22,6 +22,15 @@ bool Admission::wantsValidating(const AdmissionAttributes& a) const {
 
 Task<Outcome<Admission::Mutated>> Admission::mutate(AdmissionAttributes attributes,
                                                     CompleteObject complete, AdmissionNotes notes) {
+  auto mutating = mutateInPlace(attributes, std::move(complete), notes);
+  const auto changed = co_await mutating;
+  if (!changed) co_return std::unexpected(changed.error());
+  if (!*changed) co_return Mutated();
+  co_return Mutated(std::move(attributes.object));
+}
+
+Task<Outcome<bool>> Admission::mutateInPlace(AdmissionAttributes& attributes,
+                                             CompleteObject complete, AdmissionNotes notes) {
   Reinvocation policies, webhooks;
   Pauses pauses(executor_);
   bool again = true;
@@ -38,11 +47,10 @@ Task<Outcome<Admission::Mutated>> Admission::mutate(AdmissionAttributes attribut
     webhooks.end(attributes.object);
     isChanged = isChanged || again;
   }
-  if (!isChanged) co_return Mutated();
-  co_return Mutated(std::move(attributes.object));
+  co_return isChanged;
 }
 
-Task<Outcome<>> Admission::validate(AdmissionAttributes attributes, AdmissionNotes notes) {
+Task<Outcome<>> Admission::validate(const AdmissionAttributes& attributes, AdmissionNotes notes) {
   Pauses pauses(executor_);
   auto checking = validating_.check(attributes, host_, notes, pauses);
   if (auto good = co_await checking; !good) co_return good;

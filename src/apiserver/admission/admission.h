@@ -35,7 +35,10 @@ class Admission {
   using Mutated = std::optional<json::value>;
   Task<Outcome<Mutated>> mutate(AdmissionAttributes attributes, CompleteObject complete,
                                 AdmissionNotes notes);
-  Task<Outcome<>> validate(AdmissionAttributes attributes, AdmissionNotes notes);
+  // The same for the object in `attributes`. Returns true if it was changed.
+  Task<Outcome<bool>> mutateInPlace(AdmissionAttributes& attributes, CompleteObject complete,
+                                    AdmissionNotes notes);
+  Task<Outcome<>> validate(const AdmissionAttributes& attributes, AdmissionNotes notes);
 
  private:
   Executor& executor_;

@@ -43,6 +43,19 @@ bool sameDesiredState(const json::object& a, const json::object& b, bool hasStat
          });
 }
 
+// Compares everything but the resourceVersion.
+bool sameMetadata(const json::object& a, const json::object& b) {
+  constexpr std::string_view kVersion = "resourceVersion";
+  const auto sizeOf = [&](const json::object& object) {
+    return object.size() - (object.contains(kVersion) ? 1 : 0);
+  };
+  return sizeOf(a) == sizeOf(b) && std::ranges::all_of(a, [&](const auto& member) {
+           if (member.key() == kVersion) return true;
+           const json::value* other = b.if_contains(member.key());
+           return other && sameJson(member.value(), *other);
+         });
+}
+
 void keep(json::object& next, const json::object& old, std::string_view name) {
   if (const auto* member = old.if_contains(name)) {
     next[name] = *member;
@@ -485,11 +498,7 @@ bool sameObject(const json::value& a, const json::value& b) {
       if (!sameJson(member.value(), *other)) return false;
       continue;
     }
-    auto mine = member.value().get_object();
-    auto theirs = other->get_object();
-    eraseMember(mine, "resourceVersion");
-    eraseMember(theirs, "resourceVersion");
-    if (!sameJson(mine, theirs)) return false;
+    if (!sameMetadata(member.value().get_object(), other->get_object())) return false;
   }
   return true;
 }

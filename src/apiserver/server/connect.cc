@@ -42,7 +42,7 @@ Task<Outcome<json::value>> Server::admitConnect(Call call, json::value options) 
   }
   json::value admitted = attributes.object;
   if (admission_.wantsValidating(attributes)) {
-    auto validating = admission_.validate(std::move(attributes), {warnings, annotations});
+    auto validating = admission_.validate(attributes, {warnings, annotations});
     auto valid = co_await validating;
     if (!valid) co_return std::unexpected(std::move(valid.error()));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include "apiserver/server/body.h"
 #include "apiserver/server/write.h"
+#include "base/brief_json.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -72,7 +73,8 @@ ManagedWrite WriteCall::managedWrite() const {
 }
 
 ManagedFields WriteCall::knownManagers() const {
-  const auto list = managed_.empty() ? Result<json::value>(nullptr) : parseJson(managed_);
+  if (managed_.empty()) return {};
+  const BriefJson list(managed_);
   return list ? parseManagedFields(*list).value_or(ManagedFields{}) : ManagedFields{};
 }
 
@@ -111,13 +113,18 @@ void WriteCall::track(const json::value* old, const json::value& next, const jso
   managed_ = managedText(std::move(managed));
 }
 
-json::value WriteCall::webhookForm(const json::value& object, const std::string& managed) const {
-  json::value out = object;
+json::value WriteCall::webhookForm(json::value object, const std::string& managed) const {
+  json::value out = std::move(object);
   toRequestedForm(out, target_);
-  if (const auto list = managed.empty() ? Result<json::value>(nullptr) : parseJson(managed);
+  if (auto list = managed.empty() ? Result<json::value>(nullptr) : parseJson(managed);
       list && list->is_array())
-    objectAt(out.get_object(), "metadata")["managedFields"] = *list;
+    objectAt(out.get_object(), "metadata")["managedFields"] = *std::move(list);
   return out;
+}
+
+json::value WriteCall::ownForm(json::value object) {
+  eraseMember(objectAt(object.get_object(), "metadata"), "managedFields");
+  return object;
 }
 
 void WriteCall::takeManagers(const json::value& given) {

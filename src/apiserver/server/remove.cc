@@ -147,7 +147,7 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
       auto mutating = server_.admission_.mutate(a, {}, notes());
       if (auto good = co_await mutating; !good) co_return std::unexpected(std::move(good.error()));
     }
-    auto asking = server_.admission_.validate(std::move(a), notes());
+    auto asking = server_.admission_.validate(a, notes());
     if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
     const auto now = target_.table->find(entry->key);
     if (!now) co_return refuse(notFound(*target_.resource, name));

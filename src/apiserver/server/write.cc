@@ -233,8 +233,10 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     auto mutated = co_await mutating;
     if (!mutated) co_return std::unexpected(std::move(mutated.error()));
     next = *std::move(mutated);
-    if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
-      co_return std::unexpected(std::move(good.error()));
+    // Built-in admission changes no status.
+    if (mutated_ || request.subresource != "status")
+      if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
+        co_return std::unexpected(std::move(good.error()));
     if (auto good = admitGrantOf(next, &*old); !good)
       co_return std::unexpected(std::move(good.error()));
     const auto held = allocateAddresses(next, &*old);
@@ -302,24 +304,26 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
     co_return co_await scaling;
   }
 
-  a.object = webhookForm(object, managed_);
+  // An object in its stored form is lent to admission, others are copied.
+  const bool lent = target_.sameForm();
+  a.object = webhookForm(lent ? std::move(object) : object, managed_);
   if (old) a.oldObject = webhookForm(*old, oldManaged_);
-  auto asking = server_.admission_.mutate(
-      std::move(a),
-      [this](json::value& changed, bool strict) { return completeMutated(changed, strict); },
+  auto asking = server_.admission_.mutateInPlace(
+      a, [this](json::value& changed, bool strict) { return completeMutated(changed, strict); },
       notes());
-  auto asked = co_await asking;
-  if (!asked) co_return std::unexpected(std::move(asked.error()));
-  Admission::Mutated mutated = *std::move(asked);
-  if (!mutated) co_return std::move(object);
+  const auto changed = co_await asking;
+  if (!changed) co_return std::unexpected(changed.error());
+  if (!*changed) co_return lent ? ownForm(std::move(a.object)) : std::move(object);
+  mutated_ = true;
+  json::value mutated = std::move(a.object);
   // Sets the owners before the webhook's changes are known: these have no owner unless the webhook
   // sets one.
-  takeManagers(takeManagedFields(*mutated));
+  takeManagers(takeManagedFields(mutated));
   // The result is a new object: completed and admitted like an object from a client.
-  toStoredForm(*mutated, target_);
-  if (auto good = admitBuiltin(*mutated, old); !good)
+  toStoredForm(mutated, target_);
+  if (auto good = admitBuiltin(mutated, old); !good)
     co_return std::unexpected(std::move(good.error()));
-  co_return *std::move(mutated);
+  co_return std::move(mutated);
 }
 
 Outcome<> WriteCall::completeMutated(json::value& object, bool strict) {
@@ -335,7 +339,7 @@ Outcome<> WriteCall::completeMutated(json::value& object, bool strict) {
   return {};
 }
 
-Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value* old) {
+Task<Outcome<>> WriteCall::validate(json::value& object, const json::value* old) {
   if (auto good = validateObject(
           object, old, *target_.stored,
           target_.resource->custom ? *target_.version : target_.stored->storageVersion(),
@@ -362,14 +366,18 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes(old ? "UPDATE" : "CREATE", &object, old);
   if (call_.ofServer || !server_.admission_.wantsValidating(a)) co_return Outcome<>{};
-  if (old && call_.request.subresource == "scale") {
+  const bool scales = old && call_.request.subresource == "scale";
+  const bool lent = !scales && target_.sameForm();
+  if (scales) {
     showScale(a, object, *old);
   } else {
-    a.object = webhookForm(object, managed_);
+    a.object = webhookForm(lent ? std::move(object) : object, managed_);
     if (old) a.oldObject = webhookForm(*old, oldManaged_);
   }
-  auto asking = server_.admission_.validate(std::move(a), notes());
-  co_return co_await asking;
+  auto asking = server_.admission_.validate(a, notes());
+  auto good = co_await asking;
+  if (lent) object = ownForm(std::move(a.object));
+  co_return std::move(good);
 }
 
 Outcome<> WriteCall::admitBuiltin(json::value& object, const json::value* old) {

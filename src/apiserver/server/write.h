@@ -79,7 +79,9 @@ class WriteCall {
   void track(const json::value* old, const json::value& next, const json::value& given);
   // Takes over the managedFields that a webhook returned.
   void takeManagers(const json::value& given);
-  json::value webhookForm(const json::value& object, const std::string& managed) const;
+  json::value webhookForm(json::value object, const std::string& managed) const;
+  // The object of admission's attributes, which webhookForm() made of this one, as it was.
+  static json::value ownForm(json::value object);
   AdmissionAttributes attributes(std::string operation, const json::value* object,
                                  const json::value* old) const;
   AdmissionNotes notes() { return {warnings_, annotations_}; }
@@ -87,7 +89,8 @@ class WriteCall {
   Outcome<> completeMutated(json::value& object, bool strict);
   // Passes the object through mutating admission, then completes it.
   Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
-  Task<Outcome<>> validate(const json::value& object, const json::value* old);
+  // The object is lost if it is not valid.
+  Task<Outcome<>> validate(json::value& object, const json::value* old);
   // `old` is null for a new object.
   Outcome<> admitBuiltin(json::value& object, const json::value* old);
   // Reserves the addresses and ports of a service.
@@ -126,6 +129,7 @@ class WriteCall {
   std::vector<std::string> warnings_;
   std::map<std::string, std::string> annotations_;
   std::string newName_;
+  bool mutated_ = false;  // admission changed the object
   // The last change, see Store::isReverted; version 0: none yet.
   std::size_t storedEpoch_ = 0;
   std::uint64_t storedVersion_ = 0;

@@ -2,6 +2,7 @@
 // damaged or occupied database.
 
 #include <gmock/gmock.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,23 @@ class DurabilityTest : public ServerTest {
 
   std::filesystem::path folder;
 };
+
+// Executes SQL on a database that no server uses. Returns the first column of the last row.
+std::string runSql(const std::filesystem::path& path, const std::string& sql) {
+  sqlite3* db = nullptr;
+  EXPECT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  std::string last;
+  const auto note = [](void* to, int, char** values, char**) {
+    *static_cast<std::string*>(to) = values[0] ? values[0] : "";
+    return 0;
+  };
+  char* problem = nullptr;
+  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), note, &last, &problem), SQLITE_OK)
+      << (problem ? problem : "");
+  sqlite3_free(problem);
+  sqlite3_close(db);
+  return last;
+}
 
 std::string podJson(const std::string& name) {
   return R"({"metadata":{"name":")" + name +
@@ -247,6 +265,47 @@ TEST_F(DurabilityTest, aUserAgentOfAnyBytesLeavesTheObjectReadable) {
   ASSERT_EQ(pod.status, 200);
   EXPECT_EQ(textAt(pod.body.at("metadata").at("managedFields").get_array().at(0), "manager"),
             "a\xef\xbf\xbd\xc3\xa4");
+}
+
+TEST_F(DurabilityTest, ADatabaseInTheLayoutOfEarlierVersionsKeepsItsObjects) {
+  openServer();
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(post(kPods, pod("p" + std::to_string(i))).status, 201);
+  const auto version = server->store().version();
+  server.reset();
+  const std::string layout = "SELECT sql FROM sqlite_master WHERE name='objects'";
+  const std::string contents =
+      "SELECT group_concat(line, char(10)) FROM (SELECT resource || key || version || object AS "
+      "line "
+      "FROM objects ORDER BY resource, key)";
+  const auto newLayout = runSql(options.database, layout);
+  const auto before = runSql(options.database, contents);
+  runSql(
+      options.database,
+      "BEGIN; ALTER TABLE objects RENAME TO others; "
+      "CREATE TABLE objects(resource TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, "
+      "object TEXT NOT NULL, PRIMARY KEY(resource, key)) WITHOUT ROWID; "
+      "INSERT INTO objects SELECT resource, key, version, object FROM others; "
+      "DROP TABLE others; COMMIT");
+  ASSERT_NE(runSql(options.database, layout), newLayout);
+
+  openServer();
+  EXPECT_EQ(server->store().version(), version);
+  EXPECT_EQ(get(std::string(kPods) + "/p7").status, 200);
+  server.reset();
+  EXPECT_EQ(runSql(options.database, contents), before);
+  EXPECT_EQ(runSql(options.database, layout), newLayout);
+  EXPECT_EQ(runSql(options.database, "SELECT count(*) FROM sqlite_master WHERE name='old_objects'"),
+            "0");
+
+  // An update replaces the row of its object, a deletion removes it.
+  openServer();
+  EXPECT_EQ(mergePatch(std::string(kPods) + "/p7", R"({"metadata":{"labels":{"a":"b"}}})").status,
+            200);
+  EXPECT_EQ(remove(std::string(kPods) + "/p8").status, 200);
+  reopen();
+  EXPECT_EQ(get(std::string(kPods) + "?labelSelector=a=b").body.at("items").get_array().size(), 1u);
+  EXPECT_EQ(get(std::string(kPods) + "/p8").status, 404);
+  EXPECT_EQ(get(kPods).body.at("items").get_array().size(), 49u);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "apiserver/store/storage.h"
+#include "base/log.h"
 
 namespace koord::apiserver {
 namespace {
@@ -18,6 +19,13 @@ struct Close {
 };
 constexpr std::string_view kAdvice =
     "restore it from a backup, or move it and its -wal file away to begin with an empty cluster";
+
+// A row has a page for itself, most often, and an update writes that page. In a table that is
+// ordered by key, WITHOUT ROWID, it writes a page of several rows, a page for the rest of the row,
+// and the list of free pages.
+constexpr const char* kCreateObjects =
+    "CREATE TABLE objects(id INTEGER PRIMARY KEY, resource TEXT NOT NULL, key TEXT NOT NULL, "
+    "version INTEGER NOT NULL, object TEXT NOT NULL, UNIQUE(resource, key))";
 
 using Database = std::unique_ptr<sqlite3, Close>;
 using Statement = std::unique_ptr<sqlite3_stmt, Close>;
@@ -39,10 +47,16 @@ class SqliteStorage final : public Storage {
       if (auto done = run(sql); !done) return done;
     if (auto sound = check(); !sound) return sound;
     if (auto ours = checkTables(); !ours) return ours;
+    // The old layout works, too, so a full disk does not prevent the start.
+    if (auto done = rewriteOldLayout(); !done)
+      log::warn("{}; the database keeps its old layout, in which writes cost twice as much",
+                done.error().message);
     for (auto [statement, sql] :
-         {std::pair{
-              &put_,
-              "INSERT OR REPLACE INTO objects(resource, key, version, object) VALUES(?,?,?,?)"},
+         {std::pair{&put_,
+                    "INSERT INTO objects(resource, key, version, object) VALUES(?,?,?,?) "
+                    "ON CONFLICT(resource, key) DO UPDATE SET version=excluded.version, "
+                    "object=excluded.object"},
+          std::pair{&begin_, "BEGIN IMMEDIATE"}, std::pair{&commit_, "COMMIT"},
           std::pair{&erase_, "DELETE FROM objects WHERE resource=? AND key=?"},
           std::pair{&mark_, "UPDATE state SET version=? WHERE id=1"},
           std::pair{&probe_, "INSERT OR REPLACE INTO state(id, version) VALUES(2, ?)"}}) {
@@ -62,10 +76,7 @@ class SqliteStorage final : public Storage {
       SqliteStorage storage(path);
       if (auto opened = storage.connect(fresh); !opened) return opened;
       for (const char* sql :
-           {"PRAGMA synchronous=FULL",
-            "BEGIN; "
-            "CREATE TABLE objects(resource TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT "
-            "NULL, object TEXT NOT NULL, PRIMARY KEY(resource, key)) WITHOUT ROWID; "
+           {"PRAGMA synchronous=FULL", "BEGIN", kCreateObjects,
             "CREATE TABLE state(id INTEGER PRIMARY KEY, version INTEGER NOT NULL); "
             "INSERT INTO state(id, version) VALUES(1, 0); "
             "COMMIT"})
@@ -84,7 +95,8 @@ class SqliteStorage final : public Storage {
     if (!version) return fail(std::move(version.error()));
     if (sqlite3_step(version->get()) == SQLITE_ROW)
       state.version = static_cast<std::uint64_t>(sqlite3_column_int64(version->get(), 0));
-    auto rows = prepare("SELECT resource, key, version, object FROM objects");
+    auto rows =
+        prepare("SELECT resource, key, version, object FROM objects ORDER BY resource, key");
     if (!rows) return fail(std::move(rows.error()));
     int step = SQLITE_ROW;
     while ((step = sqlite3_step(rows->get())) == SQLITE_ROW) {
@@ -102,9 +114,9 @@ class SqliteStorage final : public Storage {
   }
 
   Result<> apply(std::span<const Change> changes) override {
-    if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+    if (auto begun = step(begin_); !begun) return begun;
     auto done = writeAll(changes);
-    if (done) done = run("COMMIT");
+    if (done) done = step(commit_);
     if (!done) sqlite3_exec(db_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
     return done;
   }
@@ -112,13 +124,18 @@ class SqliteStorage final : public Storage {
   // Another value each time: SQLite does not write an unchanged value.
   Result<> probe() override {
     sqlite3_bind_int64(probe_.get(), 1, ++probes_);
-    const int result = sqlite3_step(probe_.get());
-    auto outcome = result == SQLITE_DONE ? Result<>() : Result<>(wrong("cannot be written"));
-    sqlite3_reset(probe_.get());
-    return outcome;
+    return step(probe_);
   }
 
  private:
+  // Runs a statement that returns no rows.
+  Result<> step(const Statement& statement) {
+    const int result = sqlite3_step(statement.get());
+    auto outcome = result == SQLITE_DONE ? Result<>() : Result<>(wrong("cannot be written"));
+    sqlite3_reset(statement.get());
+    return outcome;
+  }
+
   Result<> connect(const std::string& file) {
     sqlite3* db = nullptr;
     const int opened =
@@ -141,28 +158,40 @@ class SqliteStorage final : public Storage {
                 fmt::format("{}: this is a database, but not of a cluster; {}", path_, kAdvice));
   }
 
+  // Moves the rows of a file that an earlier version has created, all or none of them.
+  Result<> rewriteOldLayout() {
+    auto old =
+        prepare("SELECT 1 FROM sqlite_master WHERE name='objects' AND sql LIKE '%WITHOUT ROWID%'");
+    if (!old) return fail(std::move(old.error()));
+    if (sqlite3_step(old->get()) != SQLITE_ROW) return {};
+    old->reset();
+    Result<> done;
+    for (const char* sql :
+         {"BEGIN IMMEDIATE", "ALTER TABLE objects RENAME TO old_objects", kCreateObjects,
+          "INSERT INTO objects(resource, key, version, object) "
+          "SELECT resource, key, version, object FROM old_objects ORDER BY resource, key",
+          "DROP TABLE old_objects", "COMMIT"})
+      if (done = run(sql); !done) break;
+    if (!done) sqlite3_exec(db_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+    return done;
+  }
+
   Result<> writeAll(std::span<const Change> changes) {
     const auto bind = [](sqlite3_stmt* statement, int at, std::string_view text) {
       sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
     };
-    const auto step = [&](sqlite3_stmt* statement) -> Result<> {
-      const int result = sqlite3_step(statement);
-      auto outcome = result == SQLITE_DONE ? Result<>() : Result<>(wrong("cannot be written"));
-      sqlite3_reset(statement);
-      return outcome;
-    };
     for (const auto& change : changes) {
-      auto* statement = change.entry ? put_.get() : erase_.get();
-      bind(statement, 1, change.table);
-      bind(statement, 2, change.key);
+      const auto& statement = change.entry ? put_ : erase_;
+      bind(statement.get(), 1, change.table);
+      bind(statement.get(), 2, change.key);
       if (change.entry) {
-        sqlite3_bind_int64(statement, 3, static_cast<sqlite3_int64>(change.version));
-        bind(statement, 4, change.entry->text);
+        sqlite3_bind_int64(statement.get(), 3, static_cast<sqlite3_int64>(change.version));
+        bind(statement.get(), 4, change.entry->text);
       }
       if (auto done = step(statement); !done) return done;
     }
     sqlite3_bind_int64(mark_.get(), 1, static_cast<sqlite3_int64>(changes.back().version));
-    return step(mark_.get());
+    return step(mark_);
   }
 
   Result<> check() {
@@ -206,7 +235,7 @@ class SqliteStorage final : public Storage {
 
   std::string path_;
   Database db_;
-  Statement put_, erase_, mark_, probe_;
+  Statement begin_, commit_, put_, erase_, mark_, probe_;
   sqlite3_int64 probes_ = 0;
 };
 

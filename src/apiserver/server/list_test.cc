@@ -62,5 +62,43 @@ TEST_F(ListTest, ATablesRowsHaveTheMetadataWithoutManagedFields) {
   EXPECT_EQ(*at(row, "metadata"), expected);
 }
 
+// The API leaves it to the server whether it supports `limit`.
+TEST_F(ListTest, ATableIsNotCutIntoThePagesOfKubectlUnlessItIsHuge) {
+  constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  constexpr const char* kMetadata =
+      "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+  auto& table = server->store().table("configmaps");
+  const json::value object = *parseJson(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m","namespace":"default"}})");
+  int count = 0;
+  const auto addUpTo = [&](int wanted) {
+    for (; count < wanted; ++count)
+      server->store().put(table, Draft{fmt::format("default/m{:05}", count), {}, {}}, object);
+  };
+  const auto sizeOf = [&](const std::string& query, const char* type, const char* list) {
+    const auto reply = get(kMaps + query, type);
+    EXPECT_EQ(reply.status, 200);
+    return std::pair(reply.body.at(list).get_array().size(),
+                     textAt(reply.body, "metadata", "continue").empty());
+  };
+  addUpTo(600);
+  const auto whole = std::pair(std::size_t{600}, true), page = std::pair(std::size_t{500}, false);
+  EXPECT_EQ(sizeOf("?limit=500", kTable, "rows"), whole);
+  EXPECT_EQ(sizeOf("?limit=501", kTable, "rows"), whole);
+  EXPECT_EQ(sizeOf("?limit=499", kTable, "rows"), std::pair(std::size_t{499}, false));
+  EXPECT_EQ(sizeOf("?limit=500&includeObject=Object", kTable, "rows"), page);
+  EXPECT_EQ(sizeOf("?limit=500", kMetadata, "items"), page);
+  EXPECT_EQ(sizeOf("?limit=500", "", "items"), page);
+  // The rest of a list that began with a smaller page is the state of that page.
+  const auto first = get(std::string(kMaps) + "?limit=10", kTable).body;
+  addUpTo(610);
+  const auto rest =
+      std::string("?limit=500&continue=") + std::string(textAt(first, "metadata", "continue"));
+  EXPECT_EQ(sizeOf(rest, kTable, "rows"), std::pair(std::size_t{590}, true));
+
+  addUpTo(25'001);
+  EXPECT_EQ(sizeOf("?limit=500", kTable, "rows"), page);
+}
+
 }  // namespace
 }  // namespace koord::apiserver::testing

@@ -16,6 +16,9 @@ namespace {
 
 // Bytes of objects that are rendered as rows or metadata before other requests get a turn.
 constexpr std::size_t kBytesPerSlice = 1 << 20;
+// Tables of resources with at most so many objects are not cut into pages of this size or larger.
+constexpr std::size_t kWholeTable = 25'000;
+constexpr std::uint64_t kPageOfKubectl = 500;
 
 Outcome<std::uint64_t> numberOf(std::string_view text, std::string_view name) {
   std::uint64_t value = 0;
@@ -161,6 +164,20 @@ Outcome<Continue> startOf(const kube::Request& request, const Table& table, std:
   return start;
 }
 
+// The limit of a list. The API allows a server to ignore it and to return everything. For the table
+// of kubectl get that is better for all: kubectl asks for pages of 500, prints nothing before it
+// has the last one, and sends five requests a second.
+Outcome<std::uint64_t> limitOf(const Call& call, const Table& table) {
+  const auto text = queryOf(call.request, "limit");
+  if (text.empty()) return 0;
+  auto limit = numberOf(text, "limit");
+  if (!limit) return std::unexpected(std::move(limit.error()));
+  const bool shown =
+      call.format == Format::Table && queryOf(call.request, "includeObject") != "Object";
+  if (shown && *limit >= kPageOfKubectl && table.entries().size() <= kWholeTable) return 0;
+  return *limit;
+}
+
 }  // namespace
 
 Outcome<Reply> Server::get(const Call& call, const Target& target) {
@@ -185,12 +202,8 @@ Outcome<ListPage> pageOf(const Call& call, const Target& target, const Store& st
   auto start = startOf(request, *target.table, store.version());
   if (!start) return std::unexpected(std::move(start.error()));
   ListMeta meta{start->version, "", std::nullopt};
-  std::uint64_t limit = 0;
-  if (const auto text = queryOf(request, "limit"); !text.empty()) {
-    auto number = numberOf(text, "limit");
-    if (!number) return std::unexpected(std::move(number.error()));
-    limit = *number;
-  }
+  const auto limit = limitOf(call, *target.table);
+  if (!limit) return std::unexpected(limit.error());
 
   // Only a list without selectors knows how many objects are left.
   const bool count =
@@ -199,7 +212,7 @@ Outcome<ListPage> pageOf(const Call& call, const Target& target, const Store& st
       !match->name().empty() && (!target.resource->namespaced || !match->inNamespace().empty());
   auto page = selectEntries(*target.table, *match,
                             {meta.version, one ? makeKey(match->inNamespace(), match->name()) : "",
-                             start->after, limit, count},
+                             start->after, *limit, count},
                             store.version());
   if (page.more > 0) {
     meta.continueToken = Continue{meta.version, page.entries.back()->key}.encode();

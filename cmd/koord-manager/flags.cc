@@ -71,7 +71,8 @@ void addAdmissionFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
 
 }  // namespace
 
-void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentOptions& component) {
+void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentOptions& component,
+              ConsoleOptions& console) {
   flags::FlagSet& set = line.flags();
   set.group("What runs");
   const auto selection = [&](const char* name, std::vector<std::string>& into, const char* usage,
@@ -107,6 +108,7 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   set.text("health-probe-addr", options.healthAddress, "Address of /healthz and /readyz; 0 = none");
   set.boolean("enable-pprof", options.pprof, "Serve profiles of the process at --pprof-addr");
   set.text("pprof-addr", options.pprofAddress, "Address of /debug/pprof");
+  addConsoleFlags(set, console);
   set.group("Leader election");
   set.boolean("enable-leader-election", options.leaderElection,
               "Run controllers only while holding the lease koordinator-manager");

@@ -24,9 +24,10 @@ namespace koord::apiserver {
 
 class EmbeddedCluster final : public kube::Api {
  public:
-  explicit EmbeddedCluster(VirtualLoop& loop)
+  // rbac: access reviews answer by roles; the cluster's own calls are those of an administrator.
+  explicit EmbeddedCluster(VirtualLoop& loop, bool rbac = false)
       : loop_(loop),
-        server_(Server::open(loop, {.inlineCommits = true}).value()),
+        server_(Server::open(loop, {.inlineCommits = true, .rbac = rbac}).value()),
         api_(*server_, loop) {}
   // Delivers the ends of watches to the server.
   ~EmbeddedCluster() override { loop_.runReady(); }

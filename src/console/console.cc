@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "base/random.h"
 #include "console/history/sampler.h"
+#include "console/history/visible.h"
 #include "console/node_detail.h"
 #include "console/page/page.h"
 #include "console/rows/rows.h"
@@ -24,6 +26,11 @@ constexpr Duration kAskServer = 5s;
 constexpr Duration kOverdue = kAskServer + 5s;  // a server that is asked and has not answered
 constexpr Duration kFirstSample = 2s;
 constexpr std::size_t kPoints = 480;  // of a chart
+constexpr std::size_t kNamedNamespaces = 64;
+constexpr std::size_t kShownNamespaces = 8;
+constexpr std::size_t kMostQuestionBytes = 1 << 20;
+// Foreign pages cannot send it without asking the console, which does not allow it.
+constexpr std::string_view kOwnPage = "X-Koordinator-Console";
 
 // 192 bits from the operating system.
 std::string newToken() {
@@ -61,6 +68,25 @@ void refuse(net::Responder& responder, int status, std::string message) {
   net::sendJson(responder, status, json::object{{"message", std::move(message)}});
 }
 
+// login: what the page asks for, "address" of koordctl or "token" of the cluster.
+void refuseLogin(net::Responder& responder, std::string_view login, std::string message) {
+  net::sendJson(responder, 401, json::object{{"message", std::move(message)}, {"login", login}});
+}
+
+// The path as the router sees it: a target may be escaped, or have a scheme and a host.
+bool isOfData(const net::ServerRequest& request) {
+  const auto target = net::parseTarget(request.target);
+  return !target || target->path.starts_with("/api");
+}
+
+std::vector<std::string> namesIn(std::string_view list) {
+  std::vector<std::string> names;
+  for (const auto part : list | std::views::split(','))
+    if (names.size() < kNamedNamespaces && !part.empty())
+      names.emplace_back(part.begin(), part.end());
+  return names;
+}
+
 }  // namespace
 
 template <class T>
@@ -72,13 +98,15 @@ void Console::addTable(const char* name) {
   };
   tables_.push_back(std::make_unique<Table>(name, T::kType, std::move(read), api_, executor_,
                                             [this] { feed_->changed(); }));
+  kinds_.push_back(&T::kType);
 }
 
 Console::Console(kube::Api& api, Executor& executor, ConsoleOptions options)
     : api_(api), executor_(executor), options_(std::move(options)), token_(newToken()) {
   feed_ = std::make_unique<Feed>(
-      executor, tables_, [this] { return status(); }, newToken().substr(0, 8));
-  // Nodes before pods: the page can show them while pods arrive.
+      executor, tables_, [this](const Viewer& viewer) { return status(viewer); },
+      newToken().substr(0, 8));
+  // As TableId. Nodes before pods: the page can show them while pods arrive.
   addTable<api::Node>("nodes");
   addTable<api::NodeMetric>("metrics");
   addTable<api::ElasticQuota>("quotas");
@@ -86,47 +114,49 @@ Console::Console(kube::Api& api, Executor& executor, ConsoleOptions options)
   addTable<api::PodMigrationJob>("moves");
   addTable<api::Reservation>("reservations");
   addTable<api::Pod>("pods");
-  addRoutes();
+  if (options_.shared)
+    viewers_ = std::make_unique<Viewers>(
+        executor, kinds_, [this] { return namespaces(); },
+        [this] {
+          feed_->sendStatus();
+          feed_->changed();
+        });
 }
 
 Console::~Console() = default;
 
-void Console::addRoutes() {
-  router_.add("GET", "/",
-              [](net::RoutedRequest request, std::shared_ptr<net::Responder> responder) {
-                servePage(request, *responder);
-              });
-  router_.add("GET", "/api/v1/feed",
-              [this](net::RoutedRequest request, std::shared_ptr<net::Responder> responder) {
-                feed_->open(std::move(responder), request.target.param("since"));
-              });
-  router_.add("GET", "/api/v1/history",
-              [this](net::RoutedRequest request, std::shared_ptr<net::Responder> responder) {
-                sendHistory(request, *responder);
-              });
-  for (const auto& [method, path] :
-       {std::pair("GET", "/api/v1/node"), {"GET", "/api/v1/explain"}, {"POST", "/api/v1/simulate"}})
-    router_.add(method, path,
-                [this](net::RoutedRequest request, std::shared_ptr<net::Responder> responder) {
-                  const std::string what = request.target.path;
-                  auto handling = answer(std::move(request), responder);
-                  tasks_.spawn(net::runHandler(what, responder, std::move(handling)));
-                });
-  router_.add("", "/api/", [](net::RoutedRequest, std::shared_ptr<net::Responder> responder) {
-    refuse(*responder, 404, "this path does not exist");
+void Console::serve(net::ServerRequest request, Responding responder, Viewing viewer) {
+  net::Router router;
+  router.add("GET", "/", [](net::RoutedRequest asked, Responding to) { servePage(asked, *to); });
+  router.add("GET", "/api/v1/feed", [&](net::RoutedRequest asked, Responding to) {
+    feed_->open(std::move(to), asked.target.param("since"), viewer);
   });
+  for (const auto& [method, path] : {std::pair("GET", "/api/v1/node"),
+                                     {"GET", "/api/v1/history"},
+                                     {"GET", "/api/v1/explain"},
+                                     {"POST", "/api/v1/simulate"}})
+    router.add(method, path, [&](net::RoutedRequest asked, Responding to) {
+      const std::string what = asked.target.path;
+      auto handling = answer(std::move(asked), to, viewer);
+      tasks_.spawn(net::runHandler(what, to, std::move(handling)));
+    });
+  router.add("", "/api/", [](net::RoutedRequest, Responding to) {
+    refuse(*to, 404, "this path does not exist");
+  });
+  router.handle(std::move(request), std::move(responder));
 }
 
 void Console::start() {
   answeredAt_ = executor_.steadyNow();
   for (const auto& table : tables_) table->start(options_.ownNamespace);
+  if (viewers_) viewers_->start();
   tasks_.spawn(sampleForever());
   tasks_.spawn(watchServer());
 }
 
 Result<> Console::listen(const std::string& address) {
   auto server = net::HttpServer::start(
-      executor_, {.listen = address, .maxConnections = 256, .maxBodyBytes = 1 << 20},
+      executor_, {.listen = address, .maxConnections = 256, .maxBodyBytes = kMostQuestionBytes},
       [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
         handle(std::move(request), std::move(responder));
       });
@@ -148,7 +178,50 @@ Task<void> Console::shutdown(Duration grace) {
 
 void Console::handle(net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
   if (!authenticate(request, *responder)) return;
-  router_.handle(std::move(request), std::move(responder));
+  serve(std::move(request), std::move(responder), owner());
+}
+
+void Console::handleAs(net::ServerRequest request, Responding responder,
+                       std::shared_ptr<const kube::Caller> caller) {
+  if (!isOfData(request)) return serve(std::move(request), std::move(responder), owner());
+  if (caller->name() == "system:anonymous" || caller->name().empty())
+    return refuseLogin(*responder, "token", "a token of the cluster is needed");
+  responder->authenticated();
+  const auto target = net::parseTarget(request.target);
+  auto first = target ? namesIn(target->param("namespaces")) : std::vector<std::string>();
+  const std::string what = request.method + " " + request.target;
+  auto admitting = admit(std::move(request), responder, std::move(caller), std::move(first));
+  tasks_.spawn(net::runHandler(what, responder, std::move(admitting)));
+}
+
+Task<void> Console::admit(net::ServerRequest request, Responding responder,
+                          std::shared_ptr<const kube::Caller> caller,
+                          std::vector<std::string> first) {
+  if (request.method == "POST" && net::headerOf(request.headers, kOwnPage).empty())
+    co_return refuse(*responder, 403, "the request is not from the page of the console");
+  auto admitting = viewers_->admit(std::move(caller), std::move(first));
+  auto viewer = co_await admitting;
+  if (!viewer) {
+    const int status = viewer.error().code == ErrorCode::TooManyRequests ? 429 : 503;
+    co_return refuse(*responder, status, viewer.error().message);
+  }
+  serve(std::move(request), std::move(responder), *std::move(viewer));
+}
+
+std::set<std::string, std::less<>> Console::namespaces() {
+  std::vector<ChangeLog::Number> latest;
+  for (const auto& table : tables_) latest.push_back(table->rows().latest());
+  if (latest == namespacesOf_) return namespaces_;
+  namespacesOf_ = std::move(latest);
+  namespaces_.clear();
+  for (std::size_t table = 0; table < tables_.size(); ++table) {
+    if (!kinds_[table]->namespaced) continue;
+    tables_[table]->rows().forEach([&](const Row& row) {
+      const std::string_view place = std::string_view(row.key).substr(0, row.key.find('/'));
+      if (!namespaces_.contains(place)) namespaces_.emplace(place);
+    });
+  }
+  return namespaces_;
 }
 
 bool Console::isOwnHost(std::string_view host) const {
@@ -162,33 +235,53 @@ bool Console::authenticate(const net::ServerRequest& request, net::Responder& re
     refuse(responder, 403, "the header Host does not name the console");
     return false;
   }
-  // The path as the router sees it: a target may be escaped, or have a scheme and a host.
-  const auto target = net::parseTarget(request.target);
-  if (target && !target->path.starts_with("/api")) return true;
+  if (!isOfData(request)) return true;
   constexpr std::string_view kBearer = "Bearer ";
   const std::string_view given = net::headerOf(request.headers, "Authorization");
   if (given.starts_with(kBearer) && equalTokens(given.substr(kBearer.size()), token_)) return true;
-  refuse(responder, 401, "the token is not valid: open the address that koordctl has printed");
+  refuseLogin(responder, "address",
+              "the token is not valid: open the address that koordctl has printed");
   return false;
 }
 
-const ChangeLog& Console::rowsOf(std::string_view table) const {
-  return (*std::ranges::find(tables_, table,
-                             [](const auto& one) -> std::string_view { return one->name(); }))
-      ->rows();
+const ChangeLog& Console::rowsOf(TableId table) const {
+  return tables_[static_cast<std::size_t>(table)]->rows();
 }
 
-json::value Console::status() const {
+json::value Console::accessOf(std::size_t table, const Viewer& viewer) const {
+  const Access& own = tables_[table]->access();
+  const auto view = viewer.view();
+  if (!viewer.caller() || !view || view->parts[table].all) return accessJson(own);
+  const Part& part = view->parts[table];
+  if (part.none())
+    return accessJson({Access::State::Forbidden,
+                       fmt::format("user \"{}\" may not list and watch {} in the whole cluster{}",
+                                   viewer.caller()->name(), kinds_[table]->plural,
+                                   kinds_[table]->namespaced ? ", nor in a namespace" : ""),
+                       ""});
+  if (own.state > Access::State::Namespace) return accessJson(own);
+  json::array shown;
+  for (const auto& place : part.namespaces | std::views::take(kShownNamespaces))
+    shown.push_back(json::string(place));
+  return json::object{{"state", "namespaces"},
+                      {"namespaces", std::move(shown)},
+                      {"count", part.namespaces.size()},
+                      {"bounded", view->bounded}};
+}
+
+json::value Console::status(const Viewer& viewer) const {
   const Duration silent = executor_.steadyNow() - answeredAt_;
   json::object access;
-  for (const auto& table : tables_) access[table->name()] = accessJson(table->access());
+  for (std::size_t table = 0; table < tables_.size(); ++table)
+    access[tables_[table]->name()] = accessOf(table, viewer);
   json::object out{
       {"now", std::chrono::duration<double>(executor_.wallNow().time_since_epoch()).count()},
       {"cluster", options_.cluster},
       {"version", options_.version},
       {"explains", options_.explain != nullptr},
-      {"simulates", options_.simulate != nullptr},
+      {"simulates", options_.simulate != nullptr || options_.simulateAs != nullptr},
       {"access", std::move(access)}};
+  if (viewer.caller()) out["user"] = viewer.caller()->name();
   if (auto why = silence(); !why.empty()) {
     out["silent"] = silent / 1s;
     out["why"] = std::move(why);
@@ -207,17 +300,18 @@ std::string Console::silence() const {
                                                         : "";
 }
 
-void Console::sendHistory(const net::RoutedRequest& request, net::Responder& responder) const {
+Result<json::value> Console::historyOf(const net::Target& target, const Viewer& viewer) const {
   std::int64_t seconds = 3600;
-  const auto given = request.target.param("seconds");
+  const auto given = target.param("seconds");
   std::from_chars(given.data(), given.data() + given.size(), seconds);
-  const auto answer = history_.query(request.target.param("series"), seconds, kPoints);
-  if (!answer) return refuse(responder, 404, answer.error().message);
-  net::sendJson(responder, 200, *answer);
+  const auto series = target.param("series");
+  const auto view = viewer.view();
+  if (!view) return fail(ErrorCode::Unavailable, "your rights cannot be checked");
+  return visibleHistory(history_.query(series, seconds, kPoints), series, *view);
 }
 
-Task<void> Console::answer(net::RoutedRequest request, std::shared_ptr<net::Responder> responder) {
-  auto asking = net::whileConnected(executor_, *responder, answerOf(request));
+Task<void> Console::answer(net::RoutedRequest request, Responding responder, Viewing viewer) {
+  auto asking = net::whileConnected(executor_, *responder, answerOf(request, std::move(viewer)));
   auto answer = co_await asking;
   if (answer) {
     net::sendJson(*responder, 200, *answer);
@@ -226,24 +320,39 @@ Task<void> Console::answer(net::RoutedRequest request, std::shared_ptr<net::Resp
   }
 }
 
-Task<Result<json::value>> Console::answerOf(const net::RoutedRequest& request) {
+Task<Result<json::value>> Console::answerOf(const net::RoutedRequest& request, Viewing viewer) {
   const auto& target = request.target;
   const std::string name(target.param("name"));
   if (target.path == "/api/v1/node") {
-    auto asking = nodeDetail(api_, name, options_.koordlet);
+    auto asking = nodeDetail(api_, name, options_.koordlet, std::move(viewer));
     auto detail = co_await asking;
     co_return detail;
   }
+  if (target.path == "/api/v1/history") co_return historyOf(target, *viewer);
   if (target.path == "/api/v1/explain") {
-    if (!options_.explain)
-      co_return fail(ErrorCode::NotFound, "this console does not reach koord-scheduler");
+    if (viewer->caller() || !options_.explain)
+      co_return fail(ErrorCode::NotFound,
+                     viewer->caller()
+                         ? "this console does not explain: koordctl explain does, with your rights"
+                         : "this console does not reach koord-scheduler");
     auto asking = options_.explain(std::string(target.param("kind")), name);
     auto text = co_await asking;
     if (!text) co_return fail(std::move(text.error()));
     co_return json::value(json::object{{"text", *std::move(text)}});
   }
-  if (!options_.simulate) co_return fail(ErrorCode::NotFound, "this console does not simulate");
-  auto asking = options_.simulate(request.request.body);
+  auto asking = simulation(request, std::move(viewer));
+  auto answer = co_await asking;
+  co_return answer;
+}
+
+Task<Result<json::value>> Console::simulation(const net::RoutedRequest& request, Viewing viewer) {
+  const std::string& question = request.request.body;
+  if (question.size() > kMostQuestionBytes)
+    co_return fail(ErrorCode::RequestEntityTooLarge, "a question has at most 1 MiB");
+  if (viewer->caller() ? !options_.simulateAs : !options_.simulate)
+    co_return fail(ErrorCode::NotFound, "this console does not simulate");
+  auto asking = viewer->caller() ? options_.simulateAs(question, viewer->caller())
+                                 : options_.simulate(question);
   auto answer = co_await asking;
   co_return answer;
 }
@@ -252,7 +361,8 @@ Task<void> Console::sampleForever() {
   // The first sample soon, so that charts begin. Not before all tables have arrived.
   auto first = sleepFor(executor_, kFirstSample);
   co_await first;
-  const Tables tables{&rowsOf("pods"), &rowsOf("nodes"), &rowsOf("metrics"), &rowsOf("quotas")};
+  const Tables tables{&rowsOf(TableId::Pods), &rowsOf(TableId::Nodes), &rowsOf(TableId::Metrics),
+                      &rowsOf(TableId::Quotas)};
   while (true) {
     const bool current = std::ranges::all_of(
         tables_, [](const auto& one) { return one->settled() && !one->stale(); });

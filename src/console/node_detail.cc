@@ -10,6 +10,7 @@
 #include "api/topology.h"
 #include "console/rows/row.h"
 #include "kube/client.h"
+#include "kube/request_guard.h"
 #include "model/node_names.h"
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -98,20 +99,38 @@ json::value sloJson(const api::NodeSLO& slo) {
       {"cpuEvictPercent", threshold->cpuEvictThresholdPercent.value_or(0)}};
 }
 
-json::object usageJson(const api::NodeMetric& metric) {
+json::object usageJson(const api::NodeMetric& metric, const Part& pods) {
   json::object usage;
-  for (const auto& pod : metric.status.podsMetric)
-    usage[pod.namespace_ + "/" + pod.name] =
-        json::array{model::amountOf(pod.podUsage.resources, model::kCpu).milliValue(),
-                    mebibytes(model::amountOf(pod.podUsage.resources, model::kMemory))};
+  for (const auto& pod : metric.status.podsMetric) {
+    const std::string key = pod.namespace_ + "/" + pod.name;
+    if (!pods.shows(key)) continue;
+    usage[key] = json::array{model::amountOf(pod.podUsage.resources, model::kCpu).milliValue(),
+                             mebibytes(model::amountOf(pod.podUsage.resources, model::kMemory))};
+  }
   return usage;
+}
+
+// Reads the object if the viewer may.
+template <class T>
+Task<Result<T>> readFor(kube::Api& api, std::string name, std::shared_ptr<const Viewer> viewer) {
+  if (const auto& caller = viewer->caller()) {
+    kube::ResourceAccess access{
+        "get", std::string(T::kType.group), std::string(T::kType.plural), "", "", name};
+    auto asking = caller->may(std::move(access));
+    const auto allowed = co_await asking;
+    if (!allowed) co_return fail(Error(allowed.error()));
+    if (!*allowed) co_return fail(ErrorCode::Forbidden, "you may not read it");
+  }
+  auto reading = kube::get<T>(api, api::ObjectKey{"", std::move(name)});
+  auto object = co_await reading;
+  co_return object;
 }
 
 }  // namespace
 
-Task<Result<json::value>> nodeDetail(kube::Api& api, std::string name, AskKoordlet koordlet) {
-  const api::ObjectKey key{"", name};
-  auto readingNode = kube::get<api::Node>(api, key);
+Task<Result<json::value>> nodeDetail(kube::Api& api, std::string name, AskKoordlet koordlet,
+                                     std::shared_ptr<const Viewer> viewer) {
+  auto readingNode = readFor<api::Node>(api, name, viewer);
   auto node = co_await readingNode;
   json::object out;
   if (node) {
@@ -120,22 +139,23 @@ Task<Result<json::value>> nodeDetail(kube::Api& api, std::string name, AskKoordl
   } else if (node.error().code != ErrorCode::Forbidden) {
     co_return fail(std::move(node.error()));
   }
-  auto readingTopology = kube::get<api::NodeResourceTopology>(api, key);
+  auto readingTopology = readFor<api::NodeResourceTopology>(api, name, viewer);
   auto topology = co_await readingTopology;
   if (topology) {
     out["cpus"] = cpusJson(*topology);
     out["zones"] = zonesJson(*topology);
   }
-  auto readingDevice = kube::get<api::Device>(api, key);
+  auto readingDevice = readFor<api::Device>(api, name, viewer);
   auto device = co_await readingDevice;
   if (device) out["devices"] = devicesJson(*device);
-  auto readingSlo = kube::get<api::NodeSLO>(api, key);
+  auto readingSlo = readFor<api::NodeSLO>(api, name, viewer);
   auto slo = co_await readingSlo;
   if (slo) out["slo"] = sloJson(*slo);
-  auto readingMetric = kube::get<api::NodeMetric>(api, key);
+  auto readingMetric = readFor<api::NodeMetric>(api, name, viewer);
   auto metric = co_await readingMetric;
-  if (metric) out["usage"] = usageJson(*metric);
-  if (koordlet) {
+  const auto view = viewer->view();
+  if (metric && view) out["usage"] = usageJson(*metric, view->of(TableId::Pods));
+  if (koordlet && !viewer->caller()) {
     auto asking = koordlet(name);
     const std::vector<std::string> lines = co_await asking;
     json::array texts;

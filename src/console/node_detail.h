@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/task.h"
+#include "console/rights/view.h"
 #include "kube/api.h"
 
 namespace koord::console {
@@ -15,7 +16,10 @@ namespace koord::console {
 using AskKoordlet = std::function<Task<std::vector<std::string>>(std::string node)>;
 
 // {"labels", "taints", "cpus", "zones", "devices", "slo", "usage", "koordlet"}. Parts that do not
-// exist or may not be read are absent. Fails only if there is no node or no answer.
-Task<Result<json::value>> nodeDetail(kube::Api& api, std::string name, AskKoordlet koordlet);
+// exist or may not be read are absent. Fails only if there is no node or no answer. A viewer with a
+// caller needs the verb get for each object, and sees the use of pods that it may list. What
+// koordlet says is for the owner only.
+Task<Result<json::value>> nodeDetail(kube::Api& api, std::string name, AskKoordlet koordlet,
+                                     std::shared_ptr<const Viewer> viewer);
 
 }  // namespace koord::console

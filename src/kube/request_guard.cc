@@ -124,8 +124,27 @@ Result<RequestHeaderOptions> readRequestHeaders(const api::StringMap& data) {
 
 class RequestGuard::Admitted final : public Caller {
  public:
-  Admitted(RequestGuard& guard, User user) : guard_(guard), user_(std::move(user)) {}
+  // request: its credentials are kept.
+  Admitted(RequestGuard& guard, User user, const net::ServerRequest& request)
+      : guard_(guard),
+        user_(std::move(user)),
+        identity_(identityOf(user_)),
+        token_(request.peer ? std::string() : bearerToken(request.headers).value_or("")) {
+    credentials_.headers = request.headers;
+    credentials_.peer = request.peer;
+    credentials_.peerProblem = request.peerProblem;
+  }
   const std::string& name() const override { return user_.name; }
+  const std::string& identity() const override { return identity_; }
+  const std::string& token() const override { return token_; }
+  Task<Result<>> stillValid() const override {
+    auto authenticating = guard_.authenticate(credentials_);
+    const auto user = co_await authenticating;
+    if (!user) co_return fail(Error(user.error()));
+    if (identityOf(*user) != identity_)
+      co_return fail(ErrorCode::Unauthorized, "the credentials belong to another user now");
+    co_return Result<>();
+  }
   Task<Result<bool>> may(ResourceAccess access) const override {
     json::object attributes{{"verb", access.verb}};
     const auto add = [&](const char* key, const std::string& value) {
@@ -140,8 +159,18 @@ class RequestGuard::Admitted final : public Caller {
   }
 
  private:
+  static std::string identityOf(const User& user) {
+    return toJson(json::object{{"name", user.name},
+                               {"uid", user.uid},
+                               {"groups", listOf(user.groups)},
+                               {"extra", user.extra}});
+  }
+
   RequestGuard& guard_;
   const User user_;
+  const std::string identity_;
+  const std::string token_;
+  net::ServerRequest credentials_;
 };
 
 RequestGuard::RequestGuard(Executor& executor, Api* authentication, Api* authorization,
@@ -194,7 +223,7 @@ Task<void> RequestGuard::handle(CallerHandler handler, net::ServerRequest reques
         *responder, 403, "Forbidden",
         fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user->name, verb, path));
   }
-  auto caller = std::make_shared<const Admitted>(*this, *user);
+  auto caller = std::make_shared<const Admitted>(*this, *user, request);
   handler(std::move(request), std::move(responder), std::move(caller));
 }
 

@@ -69,6 +69,15 @@ class Caller {
   // True if the cluster allows it. Fails if the cluster cannot answer. The caller must outlive the
   // task.
   virtual Task<Result<bool>> may(ResourceAccess access) const = 0;
+  // Name, uid, groups and extra as one text: equal for two requests of the same user.
+  virtual const std::string& identity() const = 0;
+  // The bearer token of the request, to ask other components in the name of the caller. "" = the
+  // caller has a certificate, or a front proxy names it.
+  virtual const std::string& token() const = 0;
+  // Authenticates the credentials of the request again, for answers that last. Unauthorized if they
+  // are not valid, or belong to another user now. Other errors: the cluster cannot answer. The
+  // caller must outlive the task.
+  virtual Task<Result<>> stillValid() const = 0;
 };
 
 class RequestGuard {

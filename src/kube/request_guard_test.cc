@@ -27,10 +27,15 @@ class RequestGuardTest : public ::testing::Test {
                                                                      : whether(*spec)}});
     };
   }
-  static json::object whoIs(std::string_view token) {
-    if (token != "reader" && token != "stranger") return {{"authenticated", false}};
-    return {{"authenticated", true},
-            {"user", {{"username", token}, {"groups", {"system:authenticated", "people"}}}}};
+  json::object whoIs(std::string_view token) const {
+    if (!known_ || (token != "reader" && token != "stranger")) return {{"authenticated", false}};
+    return {
+        {"authenticated", true},
+        {"user", {{"username", token}, {"groups", json::array(groups_.begin(), groups_.end())}}}};
+  }
+  static Task<void> keepValid(const Caller* caller, Result<>* valid) {
+    auto checking = caller->stillValid();
+    *valid = co_await checking;
   }
   static json::object whether(const json::value& spec) {
     return {{"allowed", textAt(spec, "user") == "reader" &&
@@ -70,8 +75,41 @@ class RequestGuardTest : public ::testing::Test {
   VirtualLoop loop_;
   FakeApi api_{loop_};
   bool reachable = true;
+  bool known_ = true;  // the tokens
+  std::vector<std::string> groups_{"system:authenticated", "people"};
   RequestGuard guard_{loop_, &api_, &api_, {}};
 };
+
+TEST_F(RequestGuardTest, ACallerIsCheckedAgainAsLongAsAnAnswerLasts) {
+  std::shared_ptr<const Caller> caller;
+  RequestGuard guard(loop_, &api_, &api_, {.alwaysAllowPaths = {"/*"}, .tokenTtl = 5s});
+  guard.around(RequestGuard::CallerHandler(
+      [&](net::ServerRequest, std::shared_ptr<net::Responder>, std::shared_ptr<const Caller> by) {
+        caller = std::move(by);
+      }))(request("/feed", "reader"), std::make_shared<net::FakeResponder>());
+  loop_.advance(1s);
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->name(), "reader");
+  EXPECT_EQ(caller->token(), "reader");
+  EXPECT_THAT(caller->identity(), HasSubstr(R"("groups":["system:authenticated","people"])"));
+  Result<> valid;
+  const auto check = [&] {
+    TaskGroup tasks;
+    tasks.spawn(keepValid(caller.get(), &valid));
+    loop_.advance(6s);
+    return valid ? std::string("valid") : std::string(reasonOf(valid.error().code));
+  };
+  EXPECT_EQ(check(), "valid");
+  reachable = false;
+  EXPECT_EQ(check(), reasonOf(ErrorCode::Unavailable));
+  reachable = true;
+  EXPECT_EQ(check(), "valid");
+  groups_ = {"system:authenticated", "others"};
+  EXPECT_EQ(check(), reasonOf(ErrorCode::Unauthorized)) << "another identity than before";
+  groups_ = {"system:authenticated", "people"};
+  known_ = false;
+  EXPECT_EQ(check(), reasonOf(ErrorCode::Unauthorized));
+}
 
 TEST_F(RequestGuardTest, WhoMayDoWhatIsAskedOfTheCluster) {
   struct Row {

@@ -42,7 +42,7 @@ function ended(child) {
 
 export class Cluster {
   constructor(programs) {
-    this.koordctl = join(programs, 'koordctl');
+    this.programs = programs;
     this.folder = mkdtempSync(join(tmpdir(), 'console-cluster-'));
     this.kubeconfig = join(this.folder, 'kubeconfig');
     this.children = [];
@@ -66,8 +66,19 @@ export class Cluster {
     return untilLine(child, 'stdout', URL_LINE, 20);
   }
 
-  run(args) {
-    const child = spawn(this.koordctl, args, {
+  // The address of a koord-manager's console, beside the koord-manager of the `koordctl up`.
+  async sharedConsole(flags = []) {
+    const kubeconfig = this.kubeconfigOf('koord-manager', 'koordinator-system');
+    // prettier-ignore
+    const child = this.run(['--kubeconfig', kubeconfig, '--console-addr=127.0.0.1:0',
+      `--console-scheduler=${this.scheduler()}`, '--metrics-addr=0', '--enable-pprof=false',
+      '--health-probe-addr=127.0.0.1:0', '--feature-gates=WebhookFramework=false', ...flags],
+      'koord-manager');
+    return untilLine(child, 'stderr', /console is at (https:\/\/[^\s"]+)/, 20);
+  }
+
+  run(args, program = 'koordctl') {
+    const child = spawn(join(this.programs, program), args, {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child.stdout.resume();

@@ -19,9 +19,8 @@ const {missing} = await import('./cluster.mjs');
 if (!chromiumPath) skip('Chromium is missing: apt-get install chromium');
 const why = missing(programs);
 if (why) skip(why);
-const tests = ['page.test.mjs', 'console.test.mjs', 'whatif.test.mjs'].map((name) =>
-  fileURLToPath(new URL(name, import.meta.url)),
-);
+const names = ['page', 'console', 'whatif', 'shared'].map((name) => `${name}.test.mjs`);
+const tests = names.map((name) => fileURLToPath(new URL(name, import.meta.url)));
 const run = spawnSync(process.execPath, ['--test', '--test-concurrency=1', ...tests], {
   stdio: 'inherit',
   env: {...process.env, CONSOLE_PROGRAMS: programs, CONSOLE_PAGE: page},

@@ -148,7 +148,8 @@ export async function startSample(page, {nodes = 200, pods = 3000, port = 0, ...
       response.end(JSON.stringify(value));
     };
     if (url.pathname.startsWith('/api/')) {
-      if (request.headers.authorization !== `Bearer ${TOKEN}`) return json({message: 'no'}, 401);
+      if (request.headers.authorization !== `Bearer ${TOKEN}`)
+        return json({message: 'no', login: 'address'}, 401);
       if (url.pathname === '/api/v1/feed') return sendFeed(response, cluster, options);
       if (url.pathname === '/api/v1/history')
         return json(historyOf(url.searchParams.get('series'), Date.now() / 1000));

@@ -113,7 +113,7 @@ def check_files(source):
     check(listed == there, f"deploy/kustomization.yaml lists the files: {sorted(listed ^ there)}")
     chart = os.path.join(deploy, "helm", "koordinator")
     for link, folder in (("manifests", "manifests"), ("recommended", "recommended"), ("shipped-crds", "crds"),
-                         ("grafana", "grafana")):
+                         ("grafana", "grafana"), ("console", "console")):
         check(os.path.realpath(os.path.join(chart, link)) == os.path.realpath(os.path.join(deploy, folder)),
               f"the chart's {link} is deploy/{folder}")
     text = "".join(open(os.path.join(chart, "templates", name)).read()
@@ -175,18 +175,18 @@ def check_upgrade(documents):
             check(document["spec"]["selector"] == {"matchLabels": {"koord-app": name}}, f"{name}: upstream's selector")
 
 
-def recommended(source):
-    """The manifests with the component deploy/recommended, as a kustomization of one's own has them."""
+def with_component(source, name):
+    """The manifests with a component of deploy, as a kustomization of one's own has them."""
     with tempfile.TemporaryDirectory() as folder:
         deploy = os.path.relpath(os.path.join(source, "deploy"), os.path.realpath(folder))
         with open(os.path.join(folder, "kustomization.yaml"), "w") as file:
-            file.write(f"resources: [{deploy}]\ncomponents: [{deploy}/recommended]\n")
+            file.write(f"resources: [{deploy}]\ncomponents: [{deploy}/{name}]\n")
         return run("kubectl", "kustomize", folder)
 
 
 def check_recommended(server, source, manifests):
     """The same objects; what is different is what the profile is for."""
-    documents = server.documents(recommended(source))
+    documents = server.documents(with_component(source, "recommended"))
     ours = {key_of(d): d for d in manifests}
     theirs = {key_of(d): d for d in documents}
     check(set(ours) == set(theirs), f"the profile has the same objects: {set(ours) ^ set(theirs)}")
@@ -226,6 +226,25 @@ def check_chart(server, source, manifests, profile="upstream"):
     print(f"the chart has {len(documents)} objects, the same as the manifests")
 
 
+def check_console(server, source):
+    """The console's overlay, and the same with the chart: what is added, and nothing else."""
+    documents = server.apply_all(with_component(source, "console"))
+    manager = next(d for d in documents if key_of(d) == ("Deployment", "koordinator-system", "koord-manager"))
+    container = manager["spec"]["template"]["spec"]["containers"][0]
+    check("--console-addr=:9443" in container["args"], "the console's flag is set")
+    role = next(d for d in documents if key_of(d) == ("ClusterRole", "", "koord-manager-console"))
+    verbs = {verb for rule in role["rules"] for verb in rule["verbs"] if "reviews" not in rule["resources"][0]}
+    check(verbs == {"get", "list", "watch"}, f"the console reads only: {verbs}")
+    check(not any("secrets" in rule["resources"] for rule in role["rules"]), "the console does not read secrets")
+    if not shutil.which("helm"):
+        return
+    chart = os.path.join(source, "deploy", "helm", "koordinator")
+    rendered = server.documents(run("helm", "template", "koordinator", chart, "-n", "koordinator-system", "--set",
+                                    "manager.console.enabled=true"))
+    theirs, ours = ({key_of(d) for d in each} for each in (rendered, documents))
+    check(ours == theirs, f"chart and overlay have the same objects: {ours ^ theirs}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", required=True)
@@ -255,6 +274,8 @@ def main():
         profiled = check_recommended(server, options.source, documents)
     with Server(options.server) as server:
         check_chart(server, options.source, profiled, "recommended")
+    with Server(options.server) as server:
+        check_console(server, options.source)
     print(f"{len(documents)} objects installed")
     sys.exit(1 if FAILED else 0)
 

@@ -2,6 +2,7 @@
 
 import type {ComponentType} from 'preact';
 import {useEffect, useRef} from 'preact/hooks';
+import {signedIn, signOut} from './feed/api.ts';
 import {link, now, status} from './feed/connection.ts';
 import {age} from './model/format.ts';
 import {JobPage, JobsPage} from './pages/jobs.tsx';
@@ -18,6 +19,7 @@ import {WhatIfPage} from './pages/whatif/whatif.tsx';
 import {steps} from './state/route.ts';
 import {Empty, OldNotes} from './ui/empty.tsx';
 import {SearchBox, searching} from './ui/search_box.tsx';
+import {SignIn} from './ui/sign_in.tsx';
 import {ThemeButton} from './ui/theme_button.tsx';
 
 interface Page {
@@ -66,11 +68,17 @@ export function App() {
       <Navigation current={first} />
       <main id="main" tabIndex={-1}>
         <Banner />
-        {link.value.state === 'refused' ? <Refused /> : <Content page={current} name={name} />}
+        <Shown page={current} name={name} />
       </main>
       <SearchBox />
     </>
   );
+}
+
+function Shown({page, name}: {page: Page | undefined; name: string}) {
+  const state = link.value;
+  if (state.state !== 'refused') return <Content page={page} name={name} />;
+  return state.login === 'token' ? <SignIn /> : <Refused />;
 }
 
 function Content({page, name}: {page: Page | undefined; name: string}) {
@@ -115,8 +123,24 @@ function Top() {
       <span class={`link ${silent ? 'lost' : state.state}`} role="status">
         {silent ? 'API server silent' : text}
       </span>
+      {status.value?.user && <User name={status.value.user} />}
       <ThemeButton />
     </header>
+  );
+}
+
+function User({name}: {name: string}) {
+  return (
+    <span class="user">
+      <span class="user-name" title={`You see what ${name} may list`}>
+        {name}
+      </span>
+      {signedIn() && (
+        <button type="button" class="secondary" onClick={signOut}>
+          Sign out
+        </button>
+      )}
+    </span>
   );
 }
 
@@ -150,8 +174,8 @@ function Banner() {
   if (state.state === 'lost')
     return (
       <p class="banner" role="alert">
-        The console does not answer, so this page is from {age(now.value - state.since)} ago. It
-        continues by itself when koordctl runs again.
+        {state.why ? `The console sends nothing: ${state.why}` : 'The console does not answer'}, so
+        this page is from {age(now.value - state.since)} ago. It continues by itself.
       </p>
     );
   const silent = status.value?.silent ?? 0;

@@ -7,12 +7,13 @@ import './style/table.css';
 import './style/pages.css';
 import './style/whatif.css';
 import {App} from './app.tsx';
-import {connection, takeToken} from './feed/api.ts';
+import {connection, takeNamespaces, takeToken} from './feed/api.ts';
 import {follow} from './state/route.ts';
 import {followTheme} from './state/theme.ts';
 import {followKeys} from './ui/search_box.tsx';
 
 takeToken();
+takeNamespaces();
 // The address that koordctl prints, opened in a tab that shows the page already.
 addEventListener('hashchange', () => {
   if (takeToken()) location.reload();

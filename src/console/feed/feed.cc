@@ -24,6 +24,13 @@ net::Responder::Bytes eventOf(std::string_view name, std::string_view id, std::s
                  : fmt::format("event: {}\nid: {}\ndata: {}\n\n", name, id, data));
 }
 
+// Leaves only what may be seen.
+void keepVisible(ChangeLog::Changes& changes, const Part& part) {
+  if (part.all) return;
+  std::erase_if(changes.rows, [&](const Row* row) { return !part.shows(row->key); });
+  std::erase_if(changes.gone, [&](std::string_view key) { return !part.shows(key); });
+}
+
 std::string rowsText(const std::string& table, const ChangeLog::Changes& changes) {
   std::string out = fmt::format("{{\"t\":\"{}\"", table);
   if (changes.reset) out += ",\"reset\":true";
@@ -50,12 +57,13 @@ std::string rowsText(const std::string& table, const ChangeLog::Changes& changes
 
 struct Feed::Reader {
   std::shared_ptr<net::Responder> responder;
+  std::shared_ptr<const Viewer> viewer;
+  std::shared_ptr<const View> view;     // of what was sent; null = nothing was
   std::vector<ChangeLog::Number> read;  // by table
   bool synced = false;
 };
 
-Feed::Feed(Executor& executor, const Tables& tables, std::function<json::value()> status,
-           std::string epoch)
+Feed::Feed(Executor& executor, const Tables& tables, Status status, std::string epoch)
     : executor_(executor), tables_(tables), status_(std::move(status)), epoch_(std::move(epoch)) {
   tasks_.spawn(beat());
 }
@@ -64,9 +72,14 @@ Feed::~Feed() {
   if (timer_) executor_.cancel(timer_);
 }
 
-void Feed::open(std::shared_ptr<net::Responder> responder, std::string_view since) {
+void Feed::open(std::shared_ptr<net::Responder> responder, std::string_view since,
+                std::shared_ptr<const Viewer> viewer) {
   auto reader = std::make_shared<Reader>();
-  reader->read = positionsOf(since);
+  reader->view = viewer->view();
+  // Positions are those of a viewer of everything, who has all rows up to them.
+  const bool everything = reader->view && reader->view->everything();
+  reader->read = positionsOf(everything ? since : "");
+  reader->viewer = std::move(viewer);
   reader->responder = std::move(responder);
   reader->responder->authenticated();
   reader->responder->onClosed([this, weak = std::weak_ptr(reader)] {
@@ -76,7 +89,7 @@ void Feed::open(std::shared_ptr<net::Responder> responder, std::string_view sinc
   reader->responder->begin(200, {{"Content-Type", "text/event-stream"},
                                  {"Cache-Control", "no-store"},
                                  {"X-Content-Type-Options", "nosniff"}});
-  reader->responder->write(eventOf("status", "", toJson(status_())));
+  reader->responder->write(eventOf("status", "", toJson(status_(*reader->viewer))));
   // A browser may have rows of another process, also of tables that are empty here.
   for (std::size_t table = 0; table < tables_.size(); ++table)
     if (reader->read[table] == 0)
@@ -118,13 +131,32 @@ void Feed::flushSoon(Duration delay) {
   });
 }
 
+void Feed::endReaders() {
+  for (const auto& reader : std::vector(readers_)) {
+    if (reader->viewer->ended().empty()) continue;
+    std::erase(readers_, reader);
+    reader->responder->end();
+  }
+}
+
 void Feed::flush() {
+  endReaders();
   bool behind = false;
   for (const auto& reader : std::vector(readers_)) behind |= !fill(*reader);
   if (behind) flushSoon(kBehind);
 }
 
+void Feed::take(Reader& reader, std::shared_ptr<const View> view) const {
+  if (view == reader.view) return;
+  for (std::size_t table = 0; table < tables_.size(); ++table)
+    if (!reader.view || view->parts[table] != reader.view->parts[table]) reader.read[table] = 0;
+  reader.view = std::move(view);
+}
+
 bool Feed::fill(Reader& reader) {
+  auto view = reader.viewer->view();
+  if (!view) return true;  // changed() follows when it is known
+  take(reader, std::move(view));
   const auto isBehind = [&] { return reader.responder->queuedBytes() > kMostQueued; };
   for (std::size_t table = 0; table < tables_.size(); ++table) {
     if (isBehind()) return false;
@@ -138,24 +170,31 @@ bool Feed::fill(Reader& reader) {
   return true;
 }
 
-// Returns true if it sent something and the table has more.
+// Returns true if the table has more.
 bool Feed::send(Reader& reader, std::size_t table) {
   const ChangeLog& rows = tables_[table]->rows();
+  const Part& part = reader.view->parts[table];
   auto& read = reader.read[table];
   if (read == rows.latest() && read != 0) return false;
-  const auto changes = rows.after(read, kRowsAnEvent);
+  auto changes = rows.after(read, kRowsAnEvent);
   if (changes.rows.empty() && changes.gone.empty() && !changes.reset) return false;
   if (changes.upTo == 0) return false;  // no row has ever been there
+  if (part.none()) {
+    changes = {.reset = changes.reset, .upTo = rows.latest()};
+  } else {
+    keepVisible(changes, part);
+  }
   read = changes.upTo;
-  reader.responder->write(eventOf("rows", idOf(reader), rowsText(tables_[table]->name(), changes)));
+  if (changes.rows.empty() && changes.gone.empty() && !changes.reset) return changes.more;
+  const std::string id = reader.view->everything() ? idOf(reader) : std::string();
+  reader.responder->write(eventOf("rows", id, rowsText(tables_[table]->name(), changes)));
   return changes.more;
 }
 
 void Feed::sendStatus() {
-  if (readers_.empty()) return;
-  const auto event = eventOf("status", "", toJson(status_()));
   for (const auto& reader : std::vector(readers_))
-    if (reader->responder->queuedBytes() < kMostQueued) reader->responder->write(event);
+    if (reader->responder->queuedBytes() < kMostQueued)
+      reader->responder->write(eventOf("status", "", toJson(status_(*reader->viewer))));
 }
 
 Task<void> Feed::beat() {

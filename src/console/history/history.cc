@@ -116,7 +116,11 @@ Result<json::value> History::query(std::string_view series, std::int64_t seconds
     if (const auto* found = seriesIn(quotas_, series.substr(6)))
       return read(*found, quotaColumns(), seconds, points);
   }
-  return fail(ErrorCode::NotFound, "there is no history of \"" + std::string(series) + "\"");
+  return fail(unknown(series));
+}
+
+Error History::unknown(std::string_view series) {
+  return {ErrorCode::NotFound, "there is no history of \"" + std::string(series) + "\"", {}};
 }
 
 std::size_t History::bytes() const {

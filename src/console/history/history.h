@@ -41,6 +41,8 @@ class History {
   // others.
   Result<json::value> query(std::string_view series, std::int64_t seconds,
                             std::size_t points) const;
+  // The error for a series that does not exist.
+  static Error unknown(std::string_view series);
   std::size_t bytes() const;
 
  private:

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "kube/client.h"
+#include "kube/leader_address.h"
 #include "kube/secure_serving.h"
 
 namespace koord::descheduler {
@@ -82,7 +83,6 @@ Result<std::vector<LandingPlace>> readLandingReply(std::string_view body, std::s
   return places;
 }
 
-// The holder of the lease is <host name>_<uuid>; in a cluster the host name is the name of its pod.
 Task<Result<std::string>> SchedulerLanding::findScheduler() {
   if (!args_.schedulerURL.empty()) {
     std::string url = args_.schedulerURL;
@@ -98,26 +98,15 @@ Task<Result<std::string>> SchedulerLanding::findScheduler() {
     co_return url;
   }
   const api::ObjectKey leaseKey{args_.leaseNamespace, args_.leaseName};
-  auto reading = kube::get<api::Lease>(handle_.api(), leaseKey);
-  auto lease = co_await reading;
-  if (!lease) co_return fail(std::move(lease.error()).within("the lease of koord-scheduler"));
-  const auto* certificate = api::findIn(lease->metadata.annotations, kube::kServingCertificate);
-  if (!certificate && args_.caFile.empty())
+  auto finding = kube::findLeader(handle_.api(), leaseKey, args_.port);
+  auto leader = co_await finding;
+  if (!leader) co_return fail(std::move(leader.error()));
+  if (leader->certificate.empty() && args_.caFile.empty())
     co_return fail(ErrorCode::NotFound, fmt::format("the lease {} does not name the certificate of "
                                                     "its holder, and landing.caFile is not set",
                                                     leaseKey.toString()));
-  certificate_ = certificate ? *certificate : std::string();
-  const std::string holder =
-      lease->spec.holderIdentity.substr(0, lease->spec.holderIdentity.rfind('_'));
-  const api::ObjectKey podKey{args_.leaseNamespace, holder};
-  auto readingPod = kube::get<api::Pod>(handle_.api(), podKey);
-  auto pod = co_await readingPod;
-  if (!pod) co_return fail(std::move(pod.error()).within("the pod that holds the lease"));
-  if (pod->status.podIP.empty())
-    co_return fail(ErrorCode::Unavailable, fmt::format("pod {} has no address", podKey.toString()));
-  const auto address = pod->status.podIP.view();
-  const bool six = address.find(':') != address.npos;
-  co_return fmt::format("https://{}{}{}:{}", six ? "[" : "", address, six ? "]" : "", args_.port);
+  certificate_ = std::move(leader->certificate);
+  co_return std::move(leader->url);
 }
 
 Task<Result<std::vector<LandingPlace>>> SchedulerLanding::queryScheduler(std::string url,

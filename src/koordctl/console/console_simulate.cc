@@ -8,6 +8,7 @@
 
 #include "base/aside.h"
 #include "base/unless.h"
+#include "console/questions/simulation_request.h"
 #include "koordctl/simulate/cluster_simulation.h"
 
 namespace koord::koordctl {
@@ -31,7 +32,7 @@ Task<Result<json::value>> simulate(cluster::Question question, std::string reque
                             question.dataDir, *question.executor);
   if (auto opened = cluster.open(); !opened) co_return fail(std::move(opened.error()));
   auto reading = aside(*question.executor, [&request, &cluster] {
-    return simulationSpec(request, cluster.defaultNamespace());
+    return console::simulationSpec(request, cluster.defaultNamespace());
   });
   auto spec = co_await reading;
   if (!spec) co_return fail(std::move(spec.error()));
@@ -53,24 +54,6 @@ Task<Result<json::value>> simulateForConsole(cluster::Question question, std::st
                               simulate(std::move(question), std::move(request)));
   auto answer = co_await asking;
   co_return answer;
-}
-
-Result<json::object> simulationSpec(const std::string& request, const std::string& namespace_) {
-  auto document = parseJson(request);
-  if (!document) return fail(std::move(document.error()).within("the question"));
-  const json::value* manifest = find(*document, "manifest");
-  if (!manifest || !manifest->is_string())
-    return fail(ErrorCode::Invalid, "manifest: must be a text");
-  json::value* spec = find(*document, "spec");
-  if (!spec || !spec->is_object()) return fail(ErrorCode::Invalid, "spec: must be an object");
-  if (find(*spec, "objects"))
-    return fail(ErrorCode::Invalid, "spec.objects: the manifest has the objects");
-  auto objects = objectsIn(std::string_view(manifest->get_string()), namespace_);
-  if (!objects) return fail(std::move(objects.error()).within("manifest"));
-  json::array list;
-  std::ranges::move(*objects, std::back_inserter(list));
-  spec->get_object()["objects"] = std::move(list);
-  return std::move(spec->get_object());
 }
 
 }  // namespace koord::koordctl

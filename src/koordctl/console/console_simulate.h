@@ -3,9 +3,8 @@
 // What would happen, for the console's page: the question goes to koord-scheduler as that of
 // `koordctl simulate` does, with the credentials of the console.
 //
-// Request: {"manifest": TEXT, "spec": {...}}. The manifest has YAML documents or JSON as kubectl
-// takes them, "" for none; the spec is that of a Simulation (scheduler/oracle/question.h) without
-// objects. Answer: a SimulationResult, whose notes also have what koordctl notes.
+// Request: console/questions/simulation_request.h. Answer: a SimulationResult, whose notes also
+// have what koordctl notes.
 //
 // Errors: BadRequest or Invalid with the field, NotFound if no koord-scheduler is known, Timeout
 // after kSimulationLimit, and those of koord-scheduler.
@@ -22,8 +21,5 @@ inline constexpr Duration kSimulationLimit = std::chrono::seconds(45);
 // The subject of the question is not read. Its executor must be thread-safe: a thread reads the
 // request.
 Task<Result<json::value>> simulateForConsole(cluster::Question question, std::string request);
-
-// The spec with the objects of the manifest, which get this namespace if they name none.
-Result<json::object> simulationSpec(const std::string& request, const std::string& namespace_);
 
 }  // namespace koord::koordctl

@@ -15,6 +15,7 @@
 #include "koordctl/completion/object_names.h"
 #include "koordctl/simulate/cluster_simulation.h"
 #include "koordctl/simulate/snapshot_simulation.h"
+#include "model/manifest.h"
 
 namespace koord::koordctl {
 
@@ -97,7 +98,7 @@ Result<json::array> objectsInFiles(const std::vector<std::string>& files,
   for (const std::string& file : files) {
     auto text = readManifestFile(file);
     if (!text) return fail(std::move(text.error()));
-    auto found = objectsIn(*text, namespace_);
+    auto found = model::objectsIn(*text, namespace_);
     if (!found) return fail(std::move(found.error()).within(file));
     std::ranges::move(*found, std::back_inserter(objects));
   }

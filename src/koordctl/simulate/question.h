@@ -14,11 +14,6 @@
 
 namespace koord::koordctl {
 
-// The objects of a manifest, YAML documents or JSON; Lists are opened. Objects of namespaced kinds
-// that name no namespace get `namespace_`. Invalid: a document is not an object.
-Result<std::vector<json::value>> objectsIn(std::string_view manifest,
-                                           const std::string& namespace_);
-
 // The pod of a Pod or of a workload's template, to be created in a dry run; null for other objects.
 json::value podOf(const json::value& object);
 // Replaces the pod, or the template, by what the dry run returned.

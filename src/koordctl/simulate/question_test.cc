@@ -5,6 +5,7 @@
 
 #include "base/yaml.h"
 #include "koordctl/simulate/simulation_text.h"
+#include "model/manifest.h"
 
 namespace koord::koordctl {
 namespace {
@@ -13,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(SimulateQuestion, lists_are_opened_and_namespaces_added) {
-  const auto objects = objectsIn(R"(
+  const auto objects = model::objectsIn(R"(
 apiVersion: v1
 kind: List
 items:
@@ -24,7 +25,7 @@ apiVersion: scheduling.koordinator.sh/v1alpha1
 kind: Reservation
 metadata: {name: r}
 )",
-                                 "team");
+                                        "team");
   ASSERT_TRUE(objects) << objects.error().message;
   ASSERT_EQ(objects->size(), 3u);
   EXPECT_EQ(textAt((*objects)[0], "metadata", "namespace"), "team");
@@ -33,7 +34,7 @@ metadata: {name: r}
 }
 
 TEST(SimulateQuestion, documents_that_are_not_objects_are_refused) {
-  const auto objects = objectsIn("{kind: Pod}\n---\njust a text\n", "team");
+  const auto objects = model::objectsIn("{kind: Pod}\n---\njust a text\n", "team");
   ASSERT_FALSE(objects);
   EXPECT_EQ(objects.error().message, "document 2: must be an object, with apiVersion and kind");
 }

@@ -7,10 +7,14 @@ import type {RowsEvent, Store} from './store.ts';
 import type {TableName} from './rows.ts';
 
 export interface Access {
-  // "loading" until the first list; "namespace": only the objects of one namespace may be listed.
-  state: 'loading' | 'all' | 'namespace' | 'forbidden' | 'absent' | 'failed';
+  // "loading" until the first list; "namespace": only the objects of one namespace may be listed;
+  // "namespaces": the same of a console of many users, for the namespaces of this user.
+  state: 'loading' | 'all' | 'namespace' | 'namespaces' | 'forbidden' | 'absent' | 'failed';
   message?: string;
   namespace?: string;
+  namespaces?: string[]; // some of them
+  count?: number; // all of them
+  bounded?: boolean; // there are more namespaces than the console has asked about
 }
 export interface Status {
   now: number; // seconds since 1970, of the server
@@ -21,13 +25,17 @@ export interface Status {
   notes?: string[];
   explains: boolean;
   simulates: boolean;
+  user?: string; // of a console of many users
   access: Partial<Record<TableName, Access>>;
 }
 export type Link =
   | {state: 'connecting'}
   | {state: 'live'}
+  // why: of a console that answers, but not with rows; "" = it does not answer
   | {state: 'lost'; since: number; why: string}
-  | {state: 'refused'}; // the token is not valid
+  // The token is not valid. login: what is needed, the address that koordctl prints or a token of
+  // the cluster.
+  | {state: 'refused'; login: 'address' | 'token'};
 
 export const link = signal<Link>({state: 'connecting'});
 export const status = signal<Status | null>(null);
@@ -46,7 +54,8 @@ export class Connection {
 
   constructor(
     private readonly store: Store,
-    private readonly token: () => string,
+    private readonly headers: () => Record<string, string>,
+    private readonly namespaces: () => string,
   ) {}
 
   start(): void {
@@ -61,35 +70,34 @@ export class Connection {
 
   private async run(): Promise<void> {
     for (;;) {
-      const why = await this.follow().catch((error: unknown) => String(error));
+      const why = await this.follow().catch(() => '');
       if (link.value.state === 'refused') return;
-      if (link.value.state !== 'lost') link.value = {state: 'lost', since: now.value, why};
+      const since = link.value.state === 'lost' ? link.value.since : now.value;
+      link.value = {state: 'lost', since, why};
       await new Promise((resolve) => setTimeout(resolve, this.pause));
       this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
     }
   }
 
-  // Returns why it ended.
+  // Returns why it ended, "" if the console does not say.
   private async follow(): Promise<string> {
     const abort = new AbortController();
     let timer = setTimeout(() => abort.abort(), SILENCE_MS);
     try {
-      const since = this.last ? `?since=${encodeURIComponent(this.last)}` : '';
-      const answer = await fetch(`/api/v1/feed${since}`, {
-        headers: {Authorization: `Bearer ${this.token()}`},
+      const query = new URLSearchParams();
+      if (this.last) query.set('since', this.last);
+      if (this.namespaces()) query.set('namespaces', this.namespaces());
+      const answer = await fetch(`/api/v1/feed?${query.toString()}`, {
+        headers: this.headers(),
         signal: abort.signal,
         cache: 'no-store',
       });
-      if (answer.status === 401) {
-        link.value = {state: 'refused'};
-        return 'the token is not valid';
-      }
-      if (!answer.ok || !answer.body) return `the console answers ${answer.status}`;
+      if (!answer.ok || !answer.body) return await this.refused(answer);
       const parser = new EventParser();
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
         const {done, value} = await reader.read();
-        if (done) return 'the console ended the connection';
+        if (done) return '';
         clearTimeout(timer);
         timer = setTimeout(() => abort.abort(), SILENCE_MS);
         for (const event of parser.push(value)) this.receive(event);
@@ -100,10 +108,22 @@ export class Connection {
     }
   }
 
+  private async refused(answer: Response): Promise<string> {
+    const said = (await answer.json().catch(() => null)) as Record<string, unknown> | null;
+    if (answer.status === 401)
+      link.value = {state: 'refused', login: said?.['login'] === 'address' ? 'address' : 'token'};
+    return typeof said?.['message'] === 'string'
+      ? said['message']
+      : `the answer has the status ${answer.status}`;
+  }
+
   private receive(event: FeedEvent): void {
     const data: unknown = JSON.parse(event.data);
-    if (event.name === 'rows') this.store.apply(data as RowsEvent);
-    if (event.id) this.last = event.id;
+    if (event.name === 'rows') {
+      this.store.apply(data as RowsEvent);
+      // Rows without an id: the next connection begins again.
+      this.last = event.id;
+    }
     if (event.name === 'status') {
       const told = data as Status;
       skew = told.now - Date.now() / 1000;

@@ -12,7 +12,7 @@ import {Age, Card, Facts, Figure, Heading, Meter, Legend} from '../ui/bits.tsx';
 import {Chart, type Line} from '../ui/chart.tsx';
 import {NoRows} from '../ui/empty.tsx';
 import {Explanation, useAnswer} from '../ui/explanation.tsx';
-import {RangeChoice, useHistory} from '../ui/history.tsx';
+import {RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
 import {CpuMap, DeviceMap} from '../ui/hardware.tsx';
 import {useSlowly} from '../ui/slowly.ts';
 import {Table, type Column} from '../ui/table.tsx';
@@ -111,10 +111,10 @@ function Over({name}: {name: string}) {
   const history = useHistory(`node/${name}`);
   const lines = useMemo(
     (): Line[] => [
-      {label: 'CPU used', colour: 'used', values: history.columns['cpuUsed'] ?? [], fill: true},
-      {label: 'by batch', colour: 'batch', values: history.columns['batchUsed'] ?? [], fill: true},
-      {label: 'Memory used', colour: 'requested', values: history.columns['memoryUsed'] ?? []},
-      {label: 'Reclaimed CPU', colour: 'free', values: history.columns['batch'] ?? [], dash: true},
+      {label: 'CPU used', colour: 'used', values: valuesOf(history, 'cpuUsed'), fill: true},
+      {label: 'by batch', colour: 'batch', values: valuesOf(history, 'batchUsed'), fill: true},
+      {label: 'Memory used', colour: 'requested', values: valuesOf(history, 'memoryUsed')},
+      {label: 'Reclaimed CPU', colour: 'free', values: valuesOf(history, 'batch'), dash: true},
     ],
     [history],
   );

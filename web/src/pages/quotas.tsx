@@ -16,7 +16,7 @@ import {Card, Facts, Heading, Meter, Legend} from '../ui/bits.tsx';
 import {Chart, type Line} from '../ui/chart.tsx';
 import {Empty, NoRows, PartNote} from '../ui/empty.tsx';
 import {Explanation} from '../ui/explanation.tsx';
-import {RangeChoice, useHistory} from '../ui/history.tsx';
+import {RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
 import {useSlowly} from '../ui/slowly.ts';
 import {Table, type Column} from '../ui/table.tsx';
 import type {Pod} from '../feed/rows.ts';
@@ -159,7 +159,7 @@ function Detail({quota, resource, revision}: {quota: Quota; resource: string; re
   const history = useHistory(`quota/${quota.key}`);
   const lines = useMemo((): Line[] => {
     const prefix = resource === 'memory' ? 'memory' : 'cpu';
-    const column = (name: string) => history.columns[prefix + name] ?? [];
+    const column = (name: string) => valuesOf(history, prefix + name);
     return [
       {label: 'Used', colour: 'used', values: column('Used'), fill: true},
       {label: 'Runtime', colour: 'free', values: column('Runtime'), dash: true},

@@ -9,7 +9,7 @@ import {param, setQuery} from '../state/route.ts';
 import {Card, Choice, Figure, Heading, Meter} from '../ui/bits.tsx';
 import {Chart, type Line} from '../ui/chart.tsx';
 import {NoRows, PartNote} from '../ui/empty.tsx';
-import {RangeChoice, useHistory} from '../ui/history.tsx';
+import {RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
 import {useSlowly} from '../ui/slowly.ts';
 import {Treemap} from '../ui/treemap.tsx';
 
@@ -115,7 +115,7 @@ function OverTime({resource}: {resource: Resource}) {
   const history = useHistory('cluster');
   const lines = useMemo(() => {
     const column = (name: string) =>
-      history.columns[resource === 'cpu' ? `cpu${name}` : `memory${name}`] ?? [];
+      valuesOf(history, resource === 'cpu' ? `cpu${name}` : `memory${name}`);
     const all: Line[] = [
       {label: 'Capacity', colour: 'capacity', values: column('Capacity'), dash: true},
       {label: 'Requested', colour: 'requested', values: column('Requested')},

@@ -2,7 +2,7 @@
 
 import type {ComponentChildren} from 'preact';
 import {store} from '../feed/api.ts';
-import {complete, status} from '../feed/connection.ts';
+import {complete, status, type Access} from '../feed/connection.ts';
 import type {TableName} from '../feed/rows.ts';
 
 export function Empty({title, children}: {title: string; children?: ComponentChildren}) {
@@ -24,6 +24,8 @@ const names: Record<TableName, string> = {
   reservations: 'Reservations',
 };
 
+const lister = () => (status.value?.user ? 'your roles let you' : 'your kubeconfig may');
+
 // Why a table has no rows: not loaded, not allowed, not installed, or really empty.
 export function NoRows({
   table,
@@ -41,8 +43,8 @@ export function NoRows({
     return (
       <Empty title={`You may not list and watch ${names[table]}`}>
         <p>
-          The console shows what your kubeconfig may list. Ask an administrator for the verbs list
-          and watch; the page continues by itself.
+          The console shows what {lister()} list. Ask an administrator for the verbs list and watch;
+          the page continues by itself.
         </p>
         <p class="quiet">{access.message}</p>
       </Empty>
@@ -85,11 +87,26 @@ export function OldNotes() {
 // A note above data that are only a part, because of rights.
 export function PartNote({table}: {table: TableName}) {
   const access = status.value?.access[table];
+  if (access?.state === 'namespaces') return <NamespacesNote table={table} access={access} />;
   if (access?.state !== 'namespace') return null;
   return (
     <p class="note">
       Only {names[table]} of namespace {access.namespace}: your kubeconfig may not list those of the
       whole cluster.
+    </p>
+  );
+}
+
+function NamespacesNote({table, access}: {table: TableName; access: Access}) {
+  const {namespaces = [], count = 0, bounded = false} = access;
+  const more = count - namespaces.length;
+  return (
+    <p class="note">
+      Only {names[table]} of {count === 1 ? 'namespace' : 'namespaces'} {namespaces.join(', ')}
+      {more > 0 && ` and ${more} more`}: your roles do not let you list those of the whole cluster.
+      {bounded &&
+        ' The cluster has more namespaces than the console has asked about: name yours in the ' +
+          'address, as ?namespaces=a,b.'}
     </p>
   );
 }

@@ -45,7 +45,7 @@ export function Explanation({kind, name}: {kind: string; name: string}) {
   const {answer, problem} = useAnswer<{text: string}>('explain', {kind, name}, able);
   let text = answer?.text ?? 'Asking koord-scheduler …';
   if (problem && !answer) text = problem;
-  if (!able) text = 'This console does not reach koord-scheduler: koordctl explain does.';
+  if (!able) text = `This console does not explain: koordctl explain ${kind} ${name} does.`;
   return (
     <section class="card explanation">
       <h2>What the components say</h2>

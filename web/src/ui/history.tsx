@@ -35,3 +35,7 @@ export function useHistory(series: string): History {
   const {answer} = useAnswer<History>('history', {series, seconds: range()}, true, 15_000);
   return answer ?? empty;
 }
+
+// The values of a column; none where the history lacks it, or the user may not read it.
+export const valuesOf = (history: History, column: string): (number | null)[] =>
+  history.columns[column] ?? history.times.map(() => null);

@@ -1,0 +1,121 @@
+#include "console_thread.h"
+
+#include <cstdlib>
+
+#include "base/log.h"
+#include "console/questions/scheduler_question.h"
+#include "kube/http_api.h"
+#include "kube/metrics.h"
+#include "net/serving.h"
+
+namespace koord::manager {
+
+namespace {
+
+// Of --kubeconfig, which is "" for the usual places. In a pod the service account counts.
+std::string reviewsKubeconfig(const std::string& kubeconfig) {
+  if (!kubeconfig.empty() || net::runsInPod()) return kubeconfig;
+  const char* list = std::getenv("KUBECONFIG");
+  const auto files = kube::kubeconfigFiles(list ? list : "");
+  return files.empty() ? kube::homeKubeconfig() : files.front();
+}
+
+}  // namespace
+
+void addConsoleFlags(flags::FlagSet& set, ConsoleOptions& options) {
+  set.group("Console");
+  set.text("console-addr", options.address,
+           "HTTPS address of the console, where users see in a browser what they may list; 0 = "
+           "none. Default host: loopback, in a pod all addresses");
+  set.text("console-tls-cert-file", options.tlsCertFile,
+           "Certificate of the console; default: self-signed, created at start");
+  set.text("console-tls-private-key-file", options.tlsKeyFile, "Private key of that certificate");
+  set.text("console-scheduler", options.scheduler,
+           "Address of koord-scheduler's secure port for simulations; default: port 10259 of the "
+           "pod that holds its lease")
+      .check([&options]() -> Result<> {
+        if (options.scheduler.empty() || options.scheduler.starts_with("https://")) return {};
+        return fail(ErrorCode::Invalid, "must begin with https://, because it receives tokens");
+      });
+}
+
+Result<std::unique_ptr<ConsoleThread>> ConsoleThread::start(kube::Component& parent,
+                                                            ConsoleOptions options) {
+  std::unique_ptr<ConsoleThread> console(new ConsoleThread(parent, std::move(options)));
+  Result<> begun;
+  console->thread_.runSync([&] { begun = console->begin(); });
+  if (!begun) return fail(std::move(begun.error()).within("--console-addr"));
+  return console;
+}
+
+ConsoleThread::ConsoleThread(kube::Component& parent, ConsoleOptions options)
+    : parent_(parent),
+      options_(std::move(options)),
+      http_({.userAgent = "koord-manager/console"}) {}
+
+ConsoleThread::~ConsoleThread() {
+  thread_.runSync([this] {
+    serving_.reset();
+    console_.reset();
+    api_.reset();
+  });
+}
+
+void ConsoleThread::exit(int status) {
+  parent_.executor().post([&parent = parent_, status] { parent.exit(status); });
+}
+
+console::ConsoleOptions ConsoleThread::consoleOptions() {
+  console::ConsoleOptions console;
+  console.cluster = config().server;
+  console.version = options_.version;
+  console.shared = true;
+  console::SchedulerPlace place;
+  place.url = options_.scheduler;
+  console.simulateAs = [this, place](std::string question,
+                                     std::shared_ptr<const kube::Caller> caller) {
+    return console::simulateAs(executor(), *api_, http_, place, std::move(question),
+                               std::move(caller));
+  };
+  return console;
+}
+
+kube::SecureServingOptions ConsoleThread::servingOptions() const {
+  const std::string address = net::listenAddress(options_.address, net::runsInPod());
+  const auto colon = address.rfind(':');
+  kube::SecureServingOptions serving;
+  serving.program = "koord-manager";
+  serving.bindAddress = address.substr(0, colon);
+  serving.port = std::atoi(address.c_str() + colon + 1);
+  serving.tlsCertFile = options_.tlsCertFile;
+  serving.tlsKeyFile = options_.tlsKeyFile;
+  serving.authenticationKubeconfig = reviewsKubeconfig(options_.kubeconfig);
+  serving.authorizationKubeconfig = serving.authenticationKubeconfig;
+  // Users need rights on what they see, not on paths. Reviews of rights are not cached here:
+  // console/rights does, with the time that it promises.
+  serving.guard.alwaysAllowPaths = {"/*"};
+  serving.guard.grantTtl = {};
+  serving.guard.refusalTtl = {};
+  return serving;
+}
+
+Result<> ConsoleThread::begin() {
+  api_ =
+      std::make_unique<kube::HttpApi>(http_, executor(), parent_.config(),
+                                      kube::HttpApiOptions{.userAgent = "koord-manager/console"});
+  console_ = std::make_unique<console::Console>(*api_, executor(), consoleOptions());
+  auto serving = kube::SecureServing::start(
+      *this, servingOptions(),
+      kube::RequestGuard::CallerHandler([this](net::ServerRequest request,
+                                               std::shared_ptr<net::Responder> responder,
+                                               std::shared_ptr<const kube::Caller> caller) {
+        console_->handleAs(std::move(request), std::move(responder), std::move(caller));
+      }));
+  if (!serving) return fail(std::move(serving.error()));
+  serving_ = *std::move(serving);
+  console_->start();
+  log::info("the console is at https://{}", serving_->address());
+  return {};
+}
+
+}  // namespace koord::manager

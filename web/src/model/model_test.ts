@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Node, Pod, Quota} from '../feed/rows.ts';
 import {Store} from '../feed/store.ts';
-import {rowsInView} from '../ui/rows_in_view.ts';
 import {age, bytes, cores, percent, tickTexts} from './format.ts';
 import {jobOf, stretchesOf} from './job.ts';
 import {devicesText, ownersOfCpus, ownersOfDevices, suppression} from './node_detail.ts';
@@ -125,14 +124,6 @@ test('search finds the exact name before prefixes and parts', () => {
   store.apply({t: 'pods', reset: true, rows: [...many, ['other', 'web']]});
   const [best] = search(store, 'web').filter(({kind}) => kind === 'pod');
   assert.equal(best?.name, 'other/web');
-});
-
-test('only rows in view are drawn, no matter how many there are', () => {
-  const view = rowsInView(150_000, 32, 32 * 1000, 640);
-  assert.equal(view.first, 994);
-  assert.equal(view.count, 32);
-  assert.equal(rowsInView(0, 32, 0, 640).count, 0);
-  assert.equal(rowsInView(3, 32, 0, 640).count, 3);
 });
 
 test('no two ticks of an axis have the same text', () => {

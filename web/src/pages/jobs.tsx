@@ -121,7 +121,6 @@ export function JobsPage() {
         label="Jobs"
         rows={jobs}
         columns={columns}
-        keyOf={(job) => job.key}
         sortBy="age"
         linkOf={(job) => linkTo('jobs', ...job.key.split('/'))}
         empty={

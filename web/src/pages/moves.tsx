@@ -105,7 +105,6 @@ export function MovesPage() {
         label="Moves"
         rows={shown}
         columns={columns}
-        keyOf={(move) => move.key}
         sortBy="changed"
         linkOf={(move) => podLink(move.pod)}
         empty={

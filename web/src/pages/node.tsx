@@ -242,7 +242,6 @@ function Pods({pods, detail}: {pods: Pod[]; detail: NodeDetail}) {
         columns={columns}
         sortBy="-cpu"
         height={12}
-        keyOf={(pod) => pod.key}
         linkOf={(pod) => podLink(pod.key)}
         empty={<NoRows table="pods" title="No pod is on this node" />}
       />

@@ -184,7 +184,6 @@ export function NodesPage() {
         label="Nodes"
         rows={nodes}
         columns={columns}
-        keyOf={(node) => node.key}
         linkOf={(node) => nodeLink(node.name)}
         sortBy="node"
         empty={

@@ -107,7 +107,6 @@ export function PendingPage() {
         rows={shown}
         columns={columns}
         sortBy="-for"
-        keyOf={({pod}) => pod.key}
         linkOf={({pod}) => podLink(pod.key)}
         empty={
           <NoRows

@@ -131,7 +131,6 @@ export function PodsPage() {
         label="Pods"
         rows={pods}
         columns={columns}
-        keyOf={(pod) => pod.key}
         linkOf={(pod) => podLink(pod.key)}
         sortBy="age"
         empty={

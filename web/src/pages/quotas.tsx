@@ -111,7 +111,6 @@ export function QuotasPage({name}: {name?: string}) {
         label="Quotas"
         rows={lines}
         columns={columns}
-        keyOf={({quota: one}) => one.key}
         height={name ? 10 : 1000}
         linkOf={({quota: one}) =>
           linkTo('quotas', ...one.key.split('/')) +
@@ -189,7 +188,6 @@ function Detail({quota, resource, revision}: {quota: Quota; resource: string; re
             name="pods"
             sortBy="-cpu"
             height={10}
-            keyOf={(pod) => pod.key}
             linkOf={(pod) => podLink(pod.key)}
             empty={<NoRows table="pods" title="No pod is in this quota itself" />}
           />

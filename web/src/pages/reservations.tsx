@@ -101,7 +101,6 @@ export function ReservationsPage({name}: {name?: string}) {
         label="Reservations"
         rows={all}
         columns={columns}
-        keyOf={(one) => one.key}
         height={name ? 10 : 1000}
         sortBy="name"
         linkOf={(one) => linkTo('reservations', one.key)}

@@ -28,7 +28,9 @@ export function SignIn() {
           value={token}
           onInput={(event) => setToken(event.currentTarget.value)}
         />
-        <button type="submit" class="primary">Show the cluster</button>
+        <button type="submit" class="primary">
+          Show the cluster
+        </button>
       </form>
     </Empty>
   );

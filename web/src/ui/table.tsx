@@ -1,11 +1,14 @@
 // A table of any length: only the rows in view exist as elements. Arrow keys move the selection,
 // Enter opens it, a click on a title sorts. The order is part of the address.
+//
+// Scrolling costs nothing but the rows that come into view: they take the elements of those that
+// leave, and Preact skips rows whose description is the same object as before.
 
-import type {ComponentChildren, RefObject} from 'preact';
+import type {ComponentChildren, RefObject, VNode} from 'preact';
 import {useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {go, param, setQuery} from '../state/route.ts';
 import {orderOf} from './order.ts';
-import {ROW_HEIGHT, rowsInView} from './rows_in_view.ts';
+import {ROW_HEIGHT, rowsInView, type View} from './rows_in_view.ts';
 import {noteScrolling} from './slowly.ts';
 
 export interface Column<T> {
@@ -32,7 +35,6 @@ export interface TableProps<T> {
   label: string;
   rows: readonly T[];
   columns: readonly Column<T>[];
-  keyOf: (row: T) => string;
   linkOf?: (row: T) => string;
   sortBy?: string; // "-age": descending
   empty: ComponentChildren;
@@ -46,8 +48,8 @@ function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], by: string
   return orderOf(rows.map(value), by.startsWith('-')).map((index) => rows[index]!);
 }
 
-// What of the box is visible: pixels above, and its height.
-function useView(box: RefObject<HTMLDivElement | null>) {
+// Which rows of the box are drawn. It changes only when other rows come into view.
+function useRowsInView(box: RefObject<HTMLDivElement | null>, rows: number) {
   const [top, setTop] = useState(0);
   const [visible, setVisible] = useState(600);
   useLayoutEffect(() => {
@@ -56,7 +58,51 @@ function useView(box: RefObject<HTMLDivElement | null>) {
     observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
-  return {top, visible, setTop};
+  const view = rowsInView(rows, ROW_HEIGHT, top, visible);
+  const onScroll = (event: {currentTarget: HTMLElement}) => {
+    noteScrolling();
+    const to = event.currentTarget.scrollTop;
+    if (rowsInView(rows, ROW_HEIGHT, to, visible).first !== view.first) setTop(to);
+  };
+  return {view, visible, onScroll};
+}
+
+interface Drawn<T> {
+  row: T;
+  index: number;
+  selected: boolean;
+  line: VNode;
+}
+
+// The lines of a view, by slot. While a list is only scrolled, a line that stays in view is the
+// same object. When the page is drawn again, so is each line: cells may show more than their row.
+function useLines<T>(props: TableProps<T>, list: readonly T[], view: View, selected: number) {
+  const drawn = useRef<{props: TableProps<T>; slots: number; lines: Drawn<T>[]}>(null);
+  const {columns, linkOf} = props;
+  if (drawn.current?.props !== props || drawn.current.slots !== view.slots)
+    drawn.current = {props, slots: view.slots, lines: []};
+  const {lines} = drawn.current;
+  return Array.from({length: view.count}, (_, i) => {
+    const index = view.first + i;
+    const slot = index % view.slots;
+    const row = list[index]!;
+    const before = lines[slot];
+    const isSelected = index === selected;
+    if (before?.row === row && before.index === index && before.selected === isSelected)
+      return before.line;
+    const line = (
+      <Line
+        key={slot}
+        row={row}
+        columns={columns}
+        index={index}
+        selected={isSelected}
+        link={linkOf?.(row)}
+      />
+    );
+    lines[slot] = {row, index, selected: isSelected, line};
+    return line;
+  });
 }
 
 function scrollTo(element: HTMLElement, index: number): void {
@@ -86,9 +132,9 @@ export function Table<T>(props: TableProps<T>) {
   const by = param(order, props.sortBy ?? '');
   const list = useMemo(() => sorted(rows, columns, by), [rows, columns, by]);
   const box = useRef<HTMLDivElement>(null);
-  const {top, visible, setTop} = useView(box);
+  const {view, visible, onScroll} = useRowsInView(box, list.length);
   const [selected, setSelected] = useState(0);
-  const view = rowsInView(list.length, ROW_HEIGHT, top, visible);
+  const lines = useLines(props, list, view, selected);
   const onKey = (event: KeyboardEvent) => {
     const page = Math.floor(visible / ROW_HEIGHT) - 2;
     const next = rowOfKey(event.key, selected, list.length, page);
@@ -112,24 +158,12 @@ export function Table<T>(props: TableProps<T>) {
         aria-rowcount={list.length + 1}
         onKeyDown={onKey}
         style={{maxHeight: list.length === 0 ? 'none' : `${most}px`}}
-        onScroll={(event) => {
-          noteScrolling();
-          setTop(event.currentTarget.scrollTop);
-        }}
+        onScroll={onScroll}
       >
         <Head columns={columns} by={by} order={order} />
         {list.length === 0 && <EmptyRow>{props.empty}</EmptyRow>}
         <div class="table-rows" role="rowgroup" style={{height: `${view.total}px`}}>
-          {list.slice(view.first, view.first + view.count).map((row, i) => (
-            <Line
-              key={props.keyOf(row)}
-              row={row}
-              columns={columns}
-              index={view.first + i}
-              selected={view.first + i === selected}
-              link={linkOf?.(row)}
-            />
-          ))}
+          {lines}
         </div>
       </div>
     </div>

@@ -63,7 +63,6 @@ export function Pods({status}: {status: Status}) {
         rows={pods}
         columns={podColumns}
         height={12}
-        keyOf={keyOf}
         empty={<Empty title="The question has no pods" />}
       />
       <Hidden number={status.hiddenPods} />
@@ -122,7 +121,6 @@ export function Victims({status}: {status: Status}) {
         columns={victimColumns}
         sortBy="rule"
         height={12}
-        keyOf={keyOf}
         empty={<Empty title="You may not read their namespaces" />}
       />
       <Hidden number={status.hiddenVictims} />

@@ -85,7 +85,6 @@ export function Quotas({status}: {status: Status}) {
         rows={lines}
         columns={quotaColumns}
         height={12}
-        keyOf={(line) => `${line.quota} ${line.resource}`}
         empty={null}
       />
     </>

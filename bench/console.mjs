@@ -1,7 +1,7 @@
 // The page of the console with 5,000 nodes and 150,000 pods in headless Chromium: memory, first
 // paint, frames while a list is scrolled and 500 pods change each second. One JSON object; the
 // baselines beside it are the same page with 100 nodes and 1,000 pods, and a list of 60 elements
-// without any script but the one that scrolls it: what drawing without a GPU costs on this host.
+// without a script but for the scrolling: what drawing without a GPU costs on this host.
 //
 //   node bench/console.mjs build/release/web
 //

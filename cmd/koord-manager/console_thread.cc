@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "console/questions/scheduler_question.h"
 #include "kube/http_api.h"
@@ -37,6 +38,11 @@ void addConsoleFlags(flags::FlagSet& set, ConsoleOptions& options) {
         if (options.scheduler.empty() || options.scheduler.starts_with("https://")) return {};
         return fail(ErrorCode::Invalid, "must begin with https://, because it receives tokens");
       });
+  set.text("console-prometheus", options.prometheus,
+           "Address of a Prometheus that scrapes Koordinator's programs, for older history")
+      .check([&options] { return console::checkPrometheusUrl(options.prometheus); });
+  set.text("console-prometheus-ca-file", options.prometheusCaFile,
+           "Certificate authorities of that Prometheus; default: those of the system");
 }
 
 Result<std::unique_ptr<ConsoleThread>> ConsoleThread::start(kube::Component& parent,
@@ -44,7 +50,7 @@ Result<std::unique_ptr<ConsoleThread>> ConsoleThread::start(kube::Component& par
   std::unique_ptr<ConsoleThread> console(new ConsoleThread(parent, std::move(options)));
   Result<> begun;
   console->thread_.runSync([&] { begun = console->begin(); });
-  if (!begun) return fail(std::move(begun.error()).within("--console-addr"));
+  if (!begun) return fail(std::move(begun.error()));
   return console;
 }
 
@@ -65,7 +71,7 @@ void ConsoleThread::exit(int status) {
   parent_.executor().post([&parent = parent_, status] { parent.exit(status); });
 }
 
-console::ConsoleOptions ConsoleThread::consoleOptions() {
+Result<console::ConsoleOptions> ConsoleThread::consoleOptions() {
   console::ConsoleOptions console;
   console.cluster = config().server;
   console.version = options_.version;
@@ -77,6 +83,13 @@ console::ConsoleOptions ConsoleThread::consoleOptions() {
     return console::simulateAs(executor(), *api_, http_, place, std::move(question),
                                std::move(caller));
   };
+  if (options_.prometheus.empty()) return console;
+  auto authorities = options_.prometheusCaFile.empty() ? Result<std::string>()
+                                                       : readFile(options_.prometheusCaFile);
+  if (!authorities)
+    return fail(std::move(authorities.error()).within("--console-prometheus-ca-file"));
+  console.prometheus = std::make_shared<console::Prometheus>(http_, executor(), options_.prometheus,
+                                                             *std::move(authorities));
   return console;
 }
 
@@ -103,7 +116,9 @@ Result<> ConsoleThread::begin() {
   api_ =
       std::make_unique<kube::HttpApi>(http_, executor(), parent_.config(),
                                       kube::HttpApiOptions{.userAgent = "koord-manager/console"});
-  console_ = std::make_unique<console::Console>(*api_, executor(), consoleOptions());
+  auto options = consoleOptions();
+  if (!options) return fail(std::move(options.error()));
+  console_ = std::make_unique<console::Console>(*api_, executor(), *std::move(options));
   auto serving = kube::SecureServing::start(
       *this, servingOptions(),
       kube::RequestGuard::CallerHandler([this](net::ServerRequest request,
@@ -111,7 +126,7 @@ Result<> ConsoleThread::begin() {
                                                std::shared_ptr<const kube::Caller> caller) {
         console_->handleAs(std::move(request), std::move(responder), std::move(caller));
       }));
-  if (!serving) return fail(std::move(serving.error()));
+  if (!serving) return fail(std::move(serving.error()).within("--console-addr"));
   serving_ = *std::move(serving);
   console_->start();
   log::info("the console is at https://{}", serving_->address());

@@ -22,6 +22,8 @@ struct ConsoleOptions {
   std::string tlsCertFile;
   std::string tlsKeyFile;
   std::string scheduler;   // address of koord-scheduler's secure port; "" = by its lease
+  std::string prometheus;  // address; "" = none
+  std::string prometheusCaFile;
   std::string kubeconfig;  // as for the component
   std::string version;
 };
@@ -46,7 +48,7 @@ class ConsoleThread final : public kube::Component {
  private:
   ConsoleThread(kube::Component& parent, ConsoleOptions options);
   Result<> begin();
-  console::ConsoleOptions consoleOptions();
+  Result<console::ConsoleOptions> consoleOptions();
   kube::SecureServingOptions servingOptions() const;
 
   kube::Component& parent_;

@@ -25,7 +25,8 @@ using namespace std::chrono_literals;
 constexpr Duration kAskServer = 5s;
 constexpr Duration kOverdue = kAskServer + 5s;  // a server that is asked and has not answered
 constexpr Duration kFirstSample = 2s;
-constexpr std::size_t kPoints = 480;  // of a chart
+constexpr std::size_t kPoints = 480;                      // of a chart
+constexpr std::int64_t kLongestHistory = 31 * 24 * 3600;  // seconds
 constexpr std::size_t kNamedNamespaces = 64;
 constexpr std::size_t kShownNamespaces = 8;
 constexpr std::size_t kMostQuestionBytes = 1 << 20;
@@ -280,6 +281,7 @@ json::value Console::status(const Viewer& viewer) const {
       {"version", options_.version},
       {"explains", options_.explain != nullptr},
       {"simulates", options_.simulate != nullptr || options_.simulateAs != nullptr},
+      {"older", options_.prometheus != nullptr},
       {"access", std::move(access)}};
   if (viewer.caller()) out["user"] = viewer.caller()->name();
   if (auto why = silence(); !why.empty()) {
@@ -300,14 +302,56 @@ std::string Console::silence() const {
                                                         : "";
 }
 
-Result<json::value> Console::historyOf(const net::Target& target, const Viewer& viewer) const {
+std::vector<ColumnQuery> Console::olderQueries(std::string_view series, const View& view) const {
+  std::vector<ColumnQuery> queries;
+  if (series == "cluster") {
+    queries = clusterQueries();
+  } else if (series.starts_with("node/")) {
+    const std::string name(series.substr(5));
+    if (const Row* row = rowsOf(TableId::Nodes).find(name))
+      queries = nodeQueries(name, row->figures.cpu, row->figures.memory);
+  } else if (series.starts_with("quota/")) {
+    // The metrics of quotas have no namespace: only a name that one quota has is that quota's.
+    const std::string key(series.substr(6));
+    const std::string name = key.substr(key.find('/') + 1);
+    std::size_t equal = 0;
+    rowsOf(TableId::Quotas).forEach([&](const Row& row) {
+      if (row.key.substr(row.key.find('/') + 1) == name) ++equal;
+    });
+    if (equal == 1 && rowsOf(TableId::Quotas).find(key)) queries = quotaQueries(name);
+  }
+  std::erase_if(
+      queries, [&](const ColumnQuery& query) { return !mayReadColumn(series, query.first, view); });
+  return queries;
+}
+
+Task<Result<json::value>> Console::historyOf(const net::Target& target, Viewing viewer) {
   std::int64_t seconds = 3600;
   const auto given = target.param("seconds");
   std::from_chars(given.data(), given.data() + given.size(), seconds);
-  const auto series = target.param("series");
-  const auto view = viewer.view();
-  if (!view) return fail(ErrorCode::Unavailable, "your rights cannot be checked");
-  return visibleHistory(history_.query(series, seconds, kPoints), series, *view);
+  seconds = std::clamp<std::int64_t>(seconds, 0, kLongestHistory);
+  const std::string series(target.param("series"));
+  const auto view = viewer->view();
+  if (!view) co_return fail(ErrorCode::Unavailable, "your rights cannot be checked");
+  auto own = visibleHistory(history_.query(series, seconds, kPoints), series, *view);
+  auto queries = options_.prometheus ? olderQueries(series, *view) : std::vector<ColumnQuery>();
+  if (queries.empty()) co_return own;
+  const std::int64_t now =
+      std::chrono::floor<std::chrono::seconds>(executor_.wallNow()).time_since_epoch().count();
+  std::int64_t to = now;
+  if (const json::value* times = own ? find(*own, "times") : nullptr;
+      times && times->is_array() && !times->get_array().empty())
+    to = wholeNumber(times->get_array().front()).value_or(now);
+  if (!own) own = json::value(json::object());
+  const TimeGrid grid = TimeGrid::over(now - seconds, to, kPoints);
+  if (grid.points == 0) co_return own;
+  auto asking = options_.prometheus->read(std::move(queries), grid);
+  auto older = co_await asking;
+  // The reviews may have changed meanwhile: what was asked for is what the view allowed.
+  if (older) co_return joinHistory(*std::move(older), *std::move(own));
+  json::value joined = joinHistory(json::object(), *std::move(own));
+  joined.get_object()["problem"] = older.error().message;
+  co_return joined;
 }
 
 Task<void> Console::answer(net::RoutedRequest request, Responding responder, Viewing viewer) {
@@ -328,7 +372,11 @@ Task<Result<json::value>> Console::answerOf(const net::RoutedRequest& request, V
     auto detail = co_await asking;
     co_return detail;
   }
-  if (target.path == "/api/v1/history") co_return historyOf(target, *viewer);
+  if (target.path == "/api/v1/history") {
+    auto reading = historyOf(target, std::move(viewer));
+    auto history = co_await reading;
+    co_return history;
+  }
   if (target.path == "/api/v1/explain") {
     if (viewer->caller() || !options_.explain)
       co_return fail(ErrorCode::NotFound,

@@ -33,6 +33,7 @@
 #include "base/task.h"
 #include "console/feed/feed.h"
 #include "console/history/history.h"
+#include "console/prometheus/prometheus.h"
 #include "console/rights/viewers.h"
 #include "net/http_server.h"
 #include "net/router.h"
@@ -48,6 +49,8 @@ struct ConsoleOptions {
   std::function<Task<Result<std::string>>(std::string kind, std::string name)> explain;
   // What would happen (koordctl/console/console_simulate.h). Null = the page says how to ask.
   std::function<Task<Result<json::value>>(std::string request)> simulate;
+  // Older history than that in memory. Null = there is none.
+  std::shared_ptr<Prometheus> prometheus;
   // True: a console of many users, which handleAs() serves.
   bool shared = false;
   // The same as simulate, in the name of the caller, for a console of many users.
@@ -102,7 +105,9 @@ class Console {
   Task<void> answer(net::RoutedRequest request, Responding responder, Viewing viewer);
   Task<Result<json::value>> answerOf(const net::RoutedRequest& request, Viewing viewer);
   Task<Result<json::value>> simulation(const net::RoutedRequest& request, Viewing viewer);
-  Result<json::value> historyOf(const net::Target& target, const Viewer& viewer) const;
+  Task<Result<json::value>> historyOf(const net::Target& target, Viewing viewer);
+  // What Prometheus has of the series and the user may read; empty for series without objects.
+  std::vector<ColumnQuery> olderQueries(std::string_view series, const View& view) const;
   Task<void> sampleForever();
   Task<void> watchServer();
 

@@ -1,6 +1,7 @@
 // The console in a real browser, against real programs. Run by run.mjs.
 
 import assert from 'node:assert/strict';
+import {createServer} from 'node:http';
 import {test} from 'node:test';
 import {forEachLook, newPage, violations} from './browser.mjs';
 import {showCluster} from './shown_cluster.mjs';
@@ -141,6 +142,55 @@ test('a user of one namespace sees its pods, and what is missing', async () => {
   await reader.goto(`${own}/nodes`);
   await sees('You may not list and watch nodes', reader);
   await reader.close();
+});
+
+// A Prometheus of the test; `answer` returns the body for a query and its times.
+async function startPrometheus(answer) {
+  const server = createServer((request, response) => {
+    const {pathname, searchParams} = new URL(request.url, 'http://localhost');
+    assert.equal(pathname, '/api/v1/query_range');
+    const [query, start, end, step] = ['query', 'start', 'end', 'step'].map((name) =>
+      searchParams.get(name),
+    );
+    const times = [];
+    for (let time = Number(start); time <= Number(end); time += Number(step)) times.push(time);
+    response.end(answer(query, times));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {url: `http://127.0.0.1:${server.address().port}`, close: () => server.close()};
+}
+
+test('older history comes from Prometheus, and a broken one is named', async () => {
+  let broken = false;
+  const prometheus = await startPrometheus((query, times) => {
+    if (broken) return '<script>globalThis.hacked=1</script>';
+    const values = times.map((time) => [time, query.includes('used') ? '3' : '7']);
+    return JSON.stringify({status: 'success', data: {resultType: 'matrix', result: [{values}]}});
+  });
+  const url = await cluster.console(cluster.kubeconfig, ['--prometheus', prometheus.url]);
+  const own = await newPage(browser, url, problems);
+  await own.getByRole('button', {name: '7 d', exact: true}).click();
+  await own.waitForURL(/range=604800/);
+  await own.locator('.uplot').first().waitFor();
+  const ask = async (series) => {
+    const token = new URLSearchParams(new URL(url).hash.slice(1)).get('token');
+    const answer = await fetch(
+      `${new URL(url).origin}/api/v1/history?seconds=604800&series=${series}`,
+      {headers: {Authorization: `Bearer ${token}`}},
+    );
+    return answer.json();
+  };
+  const {times, columns} = await ask('cluster');
+  assert.ok(Date.now() / 1000 - times[0] > 6 * 86400);
+  assert.ok(times.length <= 1000 && times.every((time, i) => i === 0 || time > times[i - 1]));
+  assert.equal(columns.cpuUsed[0], 3);
+  assert.ok((await ask('node/sim-1')).columns.cpuUsed[0] > 0);
+  broken = true;
+  await own.goto(`${new URL(url).origin}/?range=2592000`);
+  await sees('Older history is missing', own);
+  assert.equal(await own.evaluate(() => globalThis.hacked), undefined);
+  await own.close();
+  prometheus.close();
 });
 
 test('a page outlives the API server', async () => {

@@ -8,7 +8,9 @@ import {showCluster} from './shown_cluster.mjs';
 const {cluster, browser, page, origin, problems} = await showCluster();
 
 const sees = (text, where = page) => where.getByText(text).first().waitFor({timeout: 15_000});
-const manifest = () => page.locator('textarea');
+const manifest = () => page.getByLabel('Manifest: YAML');
+const configuration = () => page.getByLabel('A KubeSchedulerConfiguration');
+const simulateButton = () => page.getByRole('button', {name: 'Simulate', exact: true});
 const drainField = () => page.getByRole('combobox', {name: 'Find a node to drain'});
 const shapeField = () => page.getByRole('combobox', {name: 'whose shape'});
 const placed = () => page.locator('.figure', {hasText: 'Placed'}).locator('.figure-value');
@@ -58,7 +60,7 @@ before(() => {
 test('a manifest gets places, and nothing is created', async () => {
   await page.goto(`${origin}/whatif`);
   await sees('Nothing is asked yet');
-  await page.getByRole('button', {name: 'Insert an example'}).click();
+  await page.getByRole('button', {name: 'Insert an example'}).first().click();
   await page.getByRole('button', {name: 'Simulate', exact: true}).click();
   await sees('3 pods of the question');
   assert.equal(await placed().textContent(), '3');
@@ -140,6 +142,60 @@ test('added nodes take pods that wait now', async () => {
   await page.getByRole('button', {name: 'Simulate', exact: true}).click();
   await sees('Pods that wait now would get nodes');
   await sees('sim-3-added-1');
+});
+
+test('a node that is lost is gone, and its pods go elsewhere', async () => {
+  await page.goto(`${origin}/whatif`);
+  await page.getByRole('combobox', {name: 'Find a node to lose'}).fill('sim-2');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/lose=sim-2/);
+  await simulateButton().click();
+  await sees('lost', change('sim-2'));
+  const from = page.getByRole('table', {name: 'Pods of the question'}).locator('.table-row');
+  assert.ok((await from.filter({hasText: 'again'}).count()) > 0);
+  await page.getByRole('button', {name: 'Do not lose sim-2'}).click();
+  await page.waitForURL(/whatif$/);
+});
+
+test('nodes of given amounts are added, also with GPUs', async () => {
+  const gpus = {
+    resources: {requests: {cpu: 2, 'nvidia.com/gpu': 4}, limits: {'nvidia.com/gpu': 4}},
+  };
+  await ask(deployment('gpus', 4, 2, {containers: [{name: 'main', image: 'nginx', ...gpus}]}));
+  assert.equal(await placed().textContent(), '0');
+  await page.getByRole('button', {name: 'With amounts'}).click();
+  for (const [label, value] of [
+    ['Number of nodes to add', '2'],
+    ['Cores of each', '16'],
+    ['GiB of each', '64'],
+    ['GPUs of each', '8'],
+  ])
+    await page.getByLabel(label).fill(value);
+  await page.waitForURL(/by=amounts.*gpus=8/);
+  await simulateButton().click();
+  await page.waitForFunction(
+    () => document.querySelector('.figures .figure-value')?.textContent === '4',
+  );
+  await sees('added');
+  await sees(/→ 8 of 8/);
+});
+
+test('another configuration of the scheduler is tried', async () => {
+  await page.goto(`${origin}/whatif`);
+  await manifest().fill(deployment('packed', 4, 1));
+  await page.getByRole('button', {name: 'Insert an example'}).click(); // of the configuration
+  assert.match(await configuration().inputValue(), /MostAllocated/);
+  await simulateButton().click();
+  await sees('4 pods of the question');
+  assert.doesNotMatch(page.url(), /MostAllocated|packed/);
+  await configuration().fill('kind: KubeSchedulerConfiguration\nprofiles: 3');
+  await simulateButton().click();
+  await sees('The question is not valid');
+  await sees(/profiles/, page.getByRole('alert'));
+  await configuration().fill('a: [1');
+  await simulateButton().click();
+  await sees(/configuration: not valid YAML: line 1/);
+  await configuration().fill('');
 });
 
 test('victims have the rule that chose them', async () => {

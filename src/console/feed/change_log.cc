@@ -77,6 +77,13 @@ ChangeLog::Changes ChangeLog::after(Number number, std::size_t limit) const {
   return changes;
 }
 
+const Row* ChangeLog::find(const std::string& key) const {
+  const auto known = numbers_.find(key);
+  if (known == numbers_.end()) return nullptr;
+  const Entry& entry = entries_.at(known->second);
+  return entry.deleted ? nullptr : &entry.row;
+}
+
 std::vector<std::string> ChangeLog::keys() const {
   std::vector<std::string> keys;
   keys.reserve(size());

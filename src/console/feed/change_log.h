@@ -42,6 +42,8 @@ class ChangeLog {
   Changes after(Number number, std::size_t limit) const;
   Number latest() const { return latest_; }
 
+  // nullptr if there is no such row. Valid until the next change.
+  const Row* find(const std::string& key) const;
   std::size_t size() const { return numbers_.size() - deletions_; }
   template <class Fn>
   void forEach(Fn&& fn) const {

@@ -14,8 +14,9 @@ bool isOfPods(std::string_view column) {
   return column.ends_with("Requested") || column == "pods" || column == "pending";
 }
 
-// Whether the user may list all objects that the column sums up.
-bool mayRead(std::string_view series, std::string_view column, const View& view) {
+}  // namespace
+
+bool mayReadColumn(std::string_view series, std::string_view column, const View& view) {
   const bool nodes = view.of(TableId::Nodes).all;
   const bool metrics = view.of(TableId::Metrics).all;
   if (series.starts_with("quota/")) return view.of(TableId::Quotas).shows(series.substr(6));
@@ -24,8 +25,6 @@ bool mayRead(std::string_view series, std::string_view column, const View& view)
   return nodes && (!isMeasured(column) || metrics);
 }
 
-}  // namespace
-
 Result<json::value> visibleHistory(Result<json::value> answer, std::string_view series,
                                    const View& view) {
   if (!answer || view.everything()) return answer;
@@ -33,7 +32,7 @@ Result<json::value> visibleHistory(Result<json::value> answer, std::string_view 
   json::object kept;
   if (columns && columns->is_object())
     for (auto& [name, values] : columns->get_object())
-      if (mayRead(series, name, view)) kept.emplace(name, std::move(values));
+      if (mayReadColumn(series, name, view)) kept.emplace(name, std::move(values));
   if (kept.empty()) return fail(History::unknown(series));
   *columns = std::move(kept);
   return answer;

@@ -8,6 +8,9 @@
 
 namespace koord::console {
 
+// Whether the user may list all objects that the column of the series sums up.
+bool mayReadColumn(std::string_view series, std::string_view column, const View& view);
+
 // Takes the columns that need other rights out of an answer of History::query(). NotFound, with the
 // words of query() for a series that does not exist, if nothing is left: also whether it exists is
 // not told.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/event_loop.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/version/version.h"
@@ -70,6 +71,17 @@ int runConsole(const ConsoleFlags& flags) {
   });
   net::HttpClient http({.userAgent = "koordctl"});
   auto options = optionsOf(flags, *config, loop);
+  if (!flags.prometheus.empty()) {
+    auto authorities =
+        flags.prometheusCaFile.empty() ? Result<std::string>() : readFile(flags.prometheusCaFile);
+    if (!authorities) {
+      std::fprintf(stderr, "koordctl: --prometheus-ca-file: %s\n",
+                   authorities.error().message.c_str());
+      return 1;
+    }
+    options.prometheus = std::make_shared<console::Prometheus>(http, loop, flags.prometheus,
+                                                               *std::move(authorities));
+  }
   kube::HttpApi api(http, loop, *std::move(config));
   console::Console console(api, loop, std::move(options));
   if (auto listening = console.listen(flags.listen); !listening) {
@@ -105,6 +117,12 @@ void addConsoleCommand(flags::Commands& commands, ConsoleFlags& flags) {
   command.flags
       .text("listen", flags.listen, "Loopback address of the page; port 0 selects a free port")
       .check([&flags] { return onLoopback(flags.listen); });
+  command.flags
+      .text("prometheus", flags.prometheus,
+            "Address of a Prometheus that scrapes Koordinator's programs, for older history")
+      .check([&flags] { return console::checkPrometheusUrl(flags.prometheus); });
+  command.flags.text("prometheus-ca-file", flags.prometheusCaFile,
+                     "Certificate authorities of that Prometheus; default: those of the system");
   command.run = [&flags](const auto&) { return runConsole(flags); };
 }
 

@@ -11,6 +11,8 @@ namespace koord::koordctl {
 
 struct ConsoleFlags : ClusterFlags {
   std::string listen = "127.0.0.1:0";
+  std::string prometheus;        // address; "" = none
+  std::string prometheusCaFile;  // authorities of its certificate; "" = those of the system
 };
 
 // `flags` must outlive the commands.

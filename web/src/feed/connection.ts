@@ -25,6 +25,7 @@ export interface Status {
   notes?: string[];
   explains: boolean;
   simulates: boolean;
+  older?: boolean; // there is a Prometheus with older history
   user?: string; // of a console of many users
   access: Partial<Record<TableName, Access>>;
 }

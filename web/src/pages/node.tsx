@@ -12,7 +12,7 @@ import {Age, Card, Facts, Figure, Heading, Meter, Legend} from '../ui/bits.tsx';
 import {Chart, type Line} from '../ui/chart.tsx';
 import {NoRows} from '../ui/empty.tsx';
 import {Explanation, useAnswer} from '../ui/explanation.tsx';
-import {RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
+import {HistoryNote, RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
 import {CpuMap, DeviceMap} from '../ui/hardware.tsx';
 import {useSlowly} from '../ui/slowly.ts';
 import {Table, type Column} from '../ui/table.tsx';
@@ -127,6 +127,7 @@ function Over({name}: {name: string}) {
         format={share}
         height={200}
       />
+      <HistoryNote history={history} />
     </Card>
   );
 }

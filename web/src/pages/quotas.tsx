@@ -16,7 +16,7 @@ import {Card, Facts, Heading, Meter, Legend} from '../ui/bits.tsx';
 import {Chart, type Line} from '../ui/chart.tsx';
 import {Empty, NoRows, PartNote} from '../ui/empty.tsx';
 import {Explanation} from '../ui/explanation.tsx';
-import {RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
+import {HistoryNote, RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
 import {useSlowly} from '../ui/slowly.ts';
 import {Table, type Column} from '../ui/table.tsx';
 import type {Pod} from '../feed/rows.ts';
@@ -178,6 +178,7 @@ function Detail({quota, resource, revision}: {quota: Quota; resource: string; re
           format={format}
           height={180}
         />
+        <HistoryNote history={history} />
       </Card>
       <div class="columns">
         <Card title={plural(pods.length, 'pod')}>

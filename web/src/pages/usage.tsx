@@ -9,7 +9,7 @@ import {param, setQuery} from '../state/route.ts';
 import {Card, Choice, Figure, Heading, Meter} from '../ui/bits.tsx';
 import {Chart, type Line} from '../ui/chart.tsx';
 import {NoRows, PartNote} from '../ui/empty.tsx';
-import {RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
+import {HistoryNote, RangeChoice, useHistory, valuesOf} from '../ui/history.tsx';
 import {useSlowly} from '../ui/slowly.ts';
 import {Treemap} from '../ui/treemap.tsx';
 
@@ -133,6 +133,7 @@ function OverTime({resource}: {resource: Resource}) {
         lines={lines}
         format={formatOf(resource)}
       />
+      <HistoryNote history={history} />
     </Card>
   );
 }

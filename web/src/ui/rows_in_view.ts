@@ -1,8 +1,8 @@
 // Which rows of a long list are drawn, and in which elements: the arithmetic of the virtual list.
 //
 // The first drawn row is a multiple of STEP, so a list that is scrolled by some pixels keeps its
-// rows, and one that is scrolled by STEP rows gets as many others. Each row has a slot; the row
-// that comes into view takes the slot, and so the elements, of the one that leaves.
+// rows, and a list that is scrolled by STEP rows gets as many others. Each row has a slot; the row
+// that comes into view takes the slot, and so the elements, of the row that leaves.
 
 export interface View {
   first: number;

@@ -1,6 +1,6 @@
-// What would happen if? A manifest, nodes that are drained and nodes that are added go to
-// koord-scheduler as a simulation. The nodes of the question are in the address, the manifest is
-// not. A link with nodes asks at once, because asking changes nothing.
+// What would happen if? A manifest, nodes that are drained, lost or added and a configuration go to
+// koord-scheduler as a simulation. The nodes of the question are in the address, the texts are not.
+// A link with nodes asks at once, because asking changes nothing.
 
 import {signal} from '@preact/signals';
 import {useEffect} from 'preact/hooks';
@@ -9,7 +9,7 @@ import {status} from '../../feed/connection.ts';
 import {summaryOf, type Status} from '../../model/whatif/answer.ts';
 import {problemOf, type Problem} from '../../model/whatif/problem.ts';
 import {
-  addsNodes,
+  changesNodes,
   isEmpty,
   isTooLarge,
   questionOf,
@@ -20,7 +20,7 @@ import {query, setQuery} from '../../state/route.ts';
 import {Heading} from '../../ui/bits.tsx';
 import {Empty} from '../../ui/empty.tsx';
 import {Answer} from './answer.tsx';
-import {AddCard, DrainCard, manifest, ManifestCard} from './question.tsx';
+import {AddCard, ConfigurationCard, ManifestCard, NodesCard, texts} from './question.tsx';
 
 // These outlive the page, so that the way back from a node leads to the same answer.
 const asked = signal(''); // the request that `result` answers
@@ -49,12 +49,11 @@ async function simulate(question: Question): Promise<void> {
 }
 
 export function WhatIfPage() {
-  const question = questionOf(query.value, manifest.value);
+  const question = questionOf(query.value, texts());
   const able = status.value?.simulates;
   const request = requestOf(question);
   useEffect(() => {
-    const fromLink = question.drain.length > 0 || addsNodes(question);
-    if (able && fromLink && asked.value !== request) void simulate(question);
+    if (able && changesNodes(question) && asked.value !== request) void simulate(question);
   }, [able]);
   if (able === false)
     return (
@@ -72,9 +71,13 @@ export function WhatIfPage() {
     <>
       <Heading title="What would happen if?" />
       <div class="columns" onKeyDown={onKey}>
-        <ManifestCard />
         <div>
-          <DrainCard question={question} />
+          <ManifestCard />
+          <ConfigurationCard />
+        </div>
+        <div>
+          <NodesCard question={question} what="drain" />
+          <NodesCard question={question} what="lose" />
           <AddCard question={question} />
           <p class="ask">
             <button type="button" class="primary" disabled={isEmpty(question)} onClick={run}>
@@ -121,8 +124,8 @@ function Result({stale}: {stale: boolean}) {
       <Answer
         status={answer}
         onAddNodes={(count, like) => {
-          setQuery({add: String(count), like});
-          void simulate(questionOf(query.value, manifest.value));
+          setQuery({add: String(count), like, by: ''});
+          void simulate(questionOf(query.value, texts()));
         }}
       />
     </>

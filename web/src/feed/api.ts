@@ -77,8 +77,10 @@ export async function ask<T>(
   } catch {
     throw new AskError('The console does not answer: is it running?', 0);
   }
+  // null: the text ends early, because the console or the connection has ended.
   const content: unknown = await answer.json().catch(() => null);
-  if (answer.ok) return content as T;
+  if (answer.ok && content !== null) return content as T;
+  if (answer.ok) throw new AskError('The answer of the console was cut off.', 0);
   const message = (content as {message?: unknown} | null)?.message;
   const text = typeof message === 'string' ? message : `The console answers ${answer.status}.`;
   throw new AskError(text, answer.status);

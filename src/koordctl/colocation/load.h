@@ -14,6 +14,7 @@ struct ServicePod {
   double memoryGib = 0;   // requested
   double limit = 0;       // cores; 0 = none
   std::string node = {};  // "" = the scheduler places it
+  std::string qos = "LS";
 };
 
 class Load {

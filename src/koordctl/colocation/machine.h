@@ -50,6 +50,7 @@ struct RunningService {
   double cores = 0;             // requested
   double memoryGib = 0;         // requested
   double limit = 0;             // cores; 0 = none
+  bool exclusive = false;       // LSE: batch pods never run on its CPUs
   std::int64_t baseQuota = -1;  // us in 100 ms; -1 = none
   std::int64_t quota = -1;
   double savedPeriods = 0;  // of quota (CPU burst)

@@ -79,7 +79,15 @@ Ceiling NodeAgent::chosen(std::int64_t budgetMilli) {
 }
 
 bool NodeAgent::suppress(const Machine& machine) {
-  if (!settings_.suppress) return false;
+  double shared = size_.cores;
+  for (const RunningService& service : machine.services())
+    if (service.exclusive) shared -= service.cores;
+  shared = std::max(shared, 0.0);
+  if (!settings_.suppress) {
+    const bool changed = ceiling_.cores > shared;
+    ceiling_.cores = std::min(ceiling_.cores, shared);
+    return changed;
+  }
   koordlet::cpusuppress::BudgetInput input;
   input.capacityMilli = milliOf(size_.cores);
   input.nodeCores = machine.cpuUsed();
@@ -88,7 +96,8 @@ bool NodeAgent::suppress(const Machine& machine) {
   for (const RunningJob& job : machine.jobs()) input.pods.push_back({job.used, true});
   input.thresholdPercent = settings_.threshold.cpuSuppressThresholdPercent.value_or(0);
   input.minPercent = settings_.threshold.cpuSuppressMinPercent;
-  const Ceiling next = chosen(koordlet::cpusuppress::computeBudget(input).suppress);
+  Ceiling next = chosen(koordlet::cpusuppress::computeBudget(input).suppress);
+  next.cores = std::min(next.cores, shared);
   if (next == ceiling_) return false;
   ceiling_ = next;
   return true;

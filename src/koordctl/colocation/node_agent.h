@@ -34,7 +34,8 @@ class NodeAgent {
             Random random);
 
   const Ceiling& ceiling() const { return ceiling_; }
-  // A round of CPU suppress, with the usage of now. Returns true if the ceiling changed.
+  // A round of CPU suppress, with the usage of now. CPUs of LSE pods are never part of the ceiling.
+  // Returns true if the ceiling changed.
   bool suppress(const Machine& machine);
   // A round of CPU burst: changes the quotas of services. Whether the kernel throttled a container
   // in this second is drawn. Returns true if the next round may decide something else.

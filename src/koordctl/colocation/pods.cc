@@ -47,7 +47,7 @@ std::shared_ptr<const api::Node> nodeObject(const NodeSize& size) {
 std::shared_ptr<const api::Pod> servicePod(const ServicePod& service, const std::string& name,
                                            const std::string& scheduler) {
   auto pod = emptyPod(name, scheduler);
-  pod->metadata.labels[std::string(model::kLabelQos)] = "LS";
+  pod->metadata.labels[std::string(model::kLabelQos)] = service.qos;
   pod->spec.priority = kProdPriority;
   if (!service.node.empty()) {
     pod->spec.nodeName = service.node;

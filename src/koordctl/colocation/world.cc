@@ -101,6 +101,7 @@ class World {
                              .cores = pods[n].cores,
                              .memoryGib = pods[n].memoryGib,
                              .limit = pods[n].limit,
+                             .exclusive = pods[n].qos == "LSE",
                              .measured = Measured(host.machine.windowSteps())};
       host.agent.prepare(service);
       host.machine.addService(std::move(service));

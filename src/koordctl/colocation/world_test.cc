@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace koord::koordctl::colocation {
 namespace {
 
@@ -141,6 +143,53 @@ TEST(ColocationWorldTest, cpu_burst_spares_services_that_reach_their_limits) {
     without += colocationRun(parameters, "recommended, no CPU burst", seed).slowdownMean;
   }
   EXPECT_LT(1.3 * with, without);
+}
+
+// Pods that use the same at all times, on the node of a study.
+class ConstantLoad final : public Load {
+ public:
+  ConstantLoad(std::vector<ServicePod> pods, double used) : pods_(std::move(pods)), used_(used) {}
+  const std::vector<ServicePod>& pods() const override { return pods_; }
+  void moveTo(double) override {}
+  double demand(std::size_t) const override { return used_; }
+  double memory(std::size_t) const override { return 1; }
+
+ private:
+  std::vector<ServicePod> pods_;
+  double used_;
+};
+Outcome runBound(const std::vector<ServicePod>& pods, double used) {
+  static const Parameters kParameters = smallWorld();
+  Site site{.nodes = {nodeSizeOf(kParameters, "node")}, .load = {}, .jobs = {{2, 4}}};
+  site.load = [&](Random) { return std::make_unique<ConstantLoad>(pods, used); };
+  auto outcome = runWorld(site, kParameters, colocationArm("upstream"), kTwoHours, 1);
+  EXPECT_TRUE(outcome) << outcome.error().message;
+  return *std::move(outcome);
+}
+double lastOffer(const Outcome& outcome) {
+  return outcome.moments.empty() ? -1 : outcome.moments.back().offered;
+}
+
+TEST(ColocationWorldTest, what_an_exclusive_pod_does_not_use_is_not_offered) {
+  ServicePod pod{.cores = 16, .memoryGib = 16, .node = "node", .qos = "LS"};
+  EXPECT_NEAR(lastOffer(runBound({pod}, 1)), (32 * 0.6 - 1 - 1) / 32, 0.02);
+  pod.qos = "LSR";
+  EXPECT_NEAR(lastOffer(runBound({pod}, 1)), (32 * 0.6 - 1 - 1) / 32, 0.02);
+  pod.qos = "LSE";
+  EXPECT_NEAR(lastOffer(runBound({pod}, 1)), (32 * 0.6 - 16 - 1) / 32, 0.02);
+}
+
+TEST(ColocationWorldTest, batch_pods_do_not_run_on_cpus_of_an_exclusive_pod) {
+  const ServicePod pod{.cores = 28, .memoryGib = 16, .node = "node", .qos = "LSE"};
+  EXPECT_LE(runBound({pod}, 0.1).cpuP99 * 32, 4 + 1.1 + 0.5);
+}
+
+TEST(ColocationWorldTest, pods_on_an_overcommitted_node_stay) {
+  const ServicePod pod{.cores = 16, .memoryGib = 64, .node = "node"};
+  const Outcome outcome = runBound({pod, pod, pod, pod}, 1);
+  EXPECT_EQ(outcome.unplaced, 0);
+  EXPECT_EQ(outcome.preemptions, 0);
+  EXPECT_NEAR(lastOffer(outcome), (32 * 0.6 - 4 - 1) / 32, 0.02) << "by usage";
 }
 
 }  // namespace

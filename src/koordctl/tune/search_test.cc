@@ -21,6 +21,7 @@ Arm usualArm() {
   arm.colocation.memoryReclaimThresholdPercent = 65;
   arm.node.threshold.cpuSuppressThresholdPercent = 65;
   arm.node.threshold.memoryEvictThresholdPercent = 70;
+  arm.node.evictMemory = true;
   return arm;
 }
 
@@ -150,6 +151,44 @@ TEST(TuneSearchTest, values_stay_within_their_ranges) {
   EXPECT_TRUE(tuned({.maxRuns = 1000}, always(effects)).changed);
 }
 
+TEST(TuneSearchTest, values_out_of_their_range_move_towards_it) {
+  const auto effects = [](const Arm& arm) {
+    const auto reclaim = static_cast<double>(*arm.colocation.cpuReclaimThresholdPercent);
+    return Effects(3, {.batchPercent = 100 - std::abs(reclaim - 60), .slowdownP99 = 1});
+  };
+  for (const int first : {5, 110}) {
+    Arm base = usualArm();
+    base.colocation.cpuReclaimThresholdPercent = first;
+    EXPECT_EQ(tuned({}, always(effects), base).proposal.colocation.cpuReclaimThresholdPercent, 60)
+        << first;
+  }
+}
+
+TEST(TuneSearchTest, memory_eviction_keeps_its_distance_from_the_lower_threshold) {
+  // koordlet does not evict at all with a threshold that is not above the lower one.
+  const auto effects = [](const Arm& arm) {
+    const auto evict = static_cast<double>(*arm.node.threshold.memoryEvictThresholdPercent);
+    return Effects(3, {.batchPercent = 100 - evict, .slowdownP99 = 1});
+  };
+  Arm base = usualArm();
+  base.node.threshold.memoryEvictThresholdPercent = 80;
+  base.node.threshold.memoryEvictLowerPercent = 70;
+  EXPECT_EQ(tuned({}, always(effects), base).proposal.node.threshold.memoryEvictThresholdPercent,
+            75);
+}
+
+TEST(TuneSearchTest, what_koordlet_does_not_do_has_no_threshold) {
+  const auto effects = [](const Arm& arm) {
+    const auto& node = arm.node.threshold;
+    return Effects(3, {.batchPercent = static_cast<double>(*node.cpuSuppressThresholdPercent +
+                                                           *node.memoryEvictThresholdPercent),
+                       .slowdownP99 = 1});
+  };
+  Arm base = usualArm();
+  base.node.suppress = base.node.evictMemory = false;
+  EXPECT_FALSE(tuned({}, always(effects), base).changed);
+}
+
 // --- The patch.
 
 TuneResult proposal() {
@@ -169,6 +208,17 @@ TEST(TunePatchTest, other_fields_of_the_sections_stay) {
             R"({"data":{"colocation-config":"{\"enable\":true,\"cpuReclaimThresholdPercent\":70,)"
             R"(\"nodeConfigs\":[1]}","resource-threshold-config":"{\"clusterStrategy\":)"
             R"({\"enable\":true,\"cpuSuppressThresholdPercent\":75},\"nodeStrategies\":[2]}"}})");
+}
+
+TEST(TunePatchTest, the_text_of_other_values_stays) {
+  const char* const text =
+      "{\n  \"resourceDiffThreshold\": 0.10,\n  \"cpuReclaimThresholdPercent\" : 60,\n"
+      "  \"note\": \"\\u00e9 {\\\"cpuReclaimThresholdPercent\\\": 1}\",\n"
+      "  \"nodeConfigs\": [{\"cpuReclaimThresholdPercent\": 50}]\n}\n";
+  std::string expected = text;
+  expected.replace(expected.find(": 60"), 4, ": 70");
+  const json::object patch = configPatch(proposal(), {{"colocation-config", text}}, true);
+  EXPECT_EQ(textAt(patch.at("data"), "colocation-config"), expected);
 }
 
 TEST(TunePatchTest, missing_sections_are_created_and_co_location_is_enabled) {

@@ -35,11 +35,17 @@ constexpr Tunable kTunables[] = {
      [](Arm& arm, std::int64_t value) { arm.colocation.memoryReclaimThresholdPercent = value; }},
     {"cpuSuppressThresholdPercent", kThreshold, 30, 95, 5,
      "CPU usage of a node above which koordlet takes CPUs from BE pods",
-     [](const Arm& arm) { return arm.node.threshold.cpuSuppressThresholdPercent; },
+     [](const Arm& arm) {
+       const auto& value = arm.node.threshold.cpuSuppressThresholdPercent;
+       return arm.node.suppress ? value : std::nullopt;
+     },
      [](Arm& arm, std::int64_t value) { arm.node.threshold.cpuSuppressThresholdPercent = value; }},
     {"memoryEvictThresholdPercent", kThreshold, 50, 90, 5,
      "memory usage of a node above which koordlet kills BE pods",
-     [](const Arm& arm) { return arm.node.threshold.memoryEvictThresholdPercent; },
+     [](const Arm& arm) {
+       const auto& value = arm.node.threshold.memoryEvictThresholdPercent;
+       return arm.node.evictMemory ? value : std::nullopt;
+     },
      [](Arm& arm, std::int64_t value) { arm.node.threshold.memoryEvictThresholdPercent = value; }},
     {"usageThresholds.cpu", "", 40, 95, 5,
      "CPU usage of a node above which koord-scheduler places no batch pod there",
@@ -67,6 +73,12 @@ constexpr Direction kDirections[] = {{kCpuReclaim},  {kMemoryReclaim}, {kCpuSupp
                                      {kMemoryEvict}, {kLoad},          {kCpuOnNodes},
                                      {kCpuTogether}, {kMemoryTogether}};
 
+// koord-manager's webhook refuses other thresholds, and koordlet does not evict with them.
+bool isAccepted(const api::ResourceThresholdStrategy& threshold) {
+  const auto& lower = threshold.memoryEvictLowerPercent;
+  return !lower || threshold.memoryEvictThresholdPercent.value_or(*lower + 1) > *lower;
+}
+
 }  // namespace
 
 std::span<const Tunable> tunables() {
@@ -84,9 +96,11 @@ std::optional<Arm> moved(const Arm& arm, const Direction& direction, int sign) {
     const auto value = tunable.get(next);
     if (!value) return std::nullopt;
     const std::int64_t wanted = *value + sign * part.steps * tunable.step;
-    if (wanted < tunable.low || wanted > tunable.high) return std::nullopt;
+    // A value that is out of its range may move towards it.
+    if (wanted < *value ? wanted < tunable.low : wanted > tunable.high) return std::nullopt;
     tunable.set(next, wanted);
   }
+  if (!isAccepted(next.node.threshold)) return std::nullopt;
   return next;
 }
 

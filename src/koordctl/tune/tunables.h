@@ -17,7 +17,7 @@ struct Tunable {
   std::string_view section;  // the key of the ConfigMap; "" = koord-scheduler's configuration
   std::int64_t low, high, step;
   std::string_view meaning;
-  // nullopt: the configuration has no such setting.
+  // nullopt: the configuration has no such setting, or it is off.
   std::optional<std::int64_t> (*get)(const colocation::Arm& arm);
   void (*set)(colocation::Arm& arm, std::int64_t value);
 };
@@ -35,7 +35,8 @@ struct Direction {
 };
 std::span<const Direction> directions();
 
-// The arm with the values moved; nullopt if one has no value, or leaves its range.
+// The arm with the values moved; nullopt if one has no value, goes beyond its range, or would not be
+// accepted by koord-manager.
 std::optional<colocation::Arm> moved(const colocation::Arm& arm, const Direction& direction,
                                      int sign);
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "koordctl/colocation/statistics.h"
+#include "koordctl/tune/json_edit.h"
 #include "koordctl/tune/tunables.h"
 
 namespace koord::koordctl {
@@ -78,19 +80,11 @@ std::string differences(const TuneResult& result) {
   return row("difference, by seed", cells);
 }
 
-// The section as an object; an empty one if it is missing or not readable.
-json::object sectionOf(const api::StringMap& config, std::string_view key) {
-  const auto* text = api::findIn(config, key);
-  auto value = text ? parseJson(*text) : Result<json::value>(json::object{});
-  return value && value->is_object() ? std::move(value->get_object()) : json::object{};
-}
-
-// Fields of the cluster: colocation-config has them beside nodeConfigs, the others in an object.
-json::object& clusterFields(json::object& section, std::string_view key) {
-  if (key == "colocation-config") return section;
-  json::value& strategy = section["clusterStrategy"];
-  if (!strategy.is_object()) strategy = json::object{};
-  return strategy.get_object();
+// colocation-config has the fields of the cluster beside nodeConfigs, the others in an object.
+std::string withField(std::string_view text, std::string_view section, std::string_view field,
+                      std::string_view value) {
+  const std::string_view path[] = {"clusterStrategy", field};
+  return withMember(text, std::span(path).subspan(section == "colocation-config" ? 1 : 0), value);
 }
 
 }  // namespace
@@ -148,21 +142,21 @@ json::object tuneDocument(const TuneResult& result, const TuneSubject& subject) 
 }
 
 json::object configPatch(const TuneResult& result, const api::StringMap& config, bool colocates) {
-  std::map<std::string_view, json::object> sections;
-  const auto fieldsOf = [&](std::string_view key) -> json::object& {
-    const auto [it, added] = sections.try_emplace(key);
-    if (added) it->second = sectionOf(config, key);
-    return clusterFields(it->second, key);
+  std::map<std::string_view, std::string> sections;
+  const auto set = [&](std::string_view section, std::string_view field, std::string_view value) {
+    const auto* now = api::findIn(config, section);
+    auto& text = sections.try_emplace(section, now ? *now : std::string()).first->second;
+    text = withField(text, section, field, value);
   };
   for (const Tunable& tunable : tunables()) {
     const auto before = tunable.get(result.base), after = tunable.get(result.proposal);
     if (tunable.section.empty() || before == after || !after) continue;
-    fieldsOf(tunable.section)[tunable.name] = *after;
+    set(tunable.section, tunable.name, std::to_string(*after));
   }
-  if (!sections.empty() && !colocates) fieldsOf("colocation-config")["enable"] = true;
   if (sections.empty()) return {};
+  if (!colocates) set("colocation-config", "enable", "true");
   json::object data;
-  for (const auto& [key, section] : sections) data[key] = toJson(section);
+  for (const auto& [key, section] : sections) data[key] = section;
   return {{"data", std::move(data)}};
 }
 

@@ -7,6 +7,9 @@
 namespace koord::koordctl::colocation {
 
 inline constexpr double kGib = 1 << 30;
+// No node has more. Amounts that users and nodes report are bounded by them, so that sums and bytes
+// do not overflow.
+inline constexpr double kMostCores = 1e5, kMostGib = 1 << 20;
 
 inline std::int64_t bytesOf(double gib) {
   return static_cast<std::int64_t>(gib * kGib);

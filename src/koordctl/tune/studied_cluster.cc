@@ -3,114 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 
 #include "api/codec.h"
-#include "api/core.h"
-#include "base/time.h"
-#include "cluster/snapshot/snapshot_reader.h"
-#include "koordctl/colocation/units.h"
-#include "model/pod_requests.h"
-#include "model/priority.h"
-#include "model/resources.h"
+#include "koordctl/tune/cluster_objects.h"
 #include "model/slo_config.h"
 #include "model/slo_section.h"
-#include "model/well_known.h"
 
 namespace koord::koordctl {
 
 namespace {
-
-using colocation::kGib;
 
 constexpr const char* kSloConfig = "slo-controller-config";
 constexpr const char* kSchedulerConfig = "koord-scheduler-config";
 constexpr std::size_t kMaxShapes = 64;
 constexpr double kLeastCores = 1;
 
-double coresOf(const Quantity& quantity) {
-  return static_cast<double>(quantity.milliValue()) / 1000;
-}
-double gibOf(const Quantity& quantity) {
-  return static_cast<double>(quantity.value()) / kGib;
-}
-
-// The objects that matter.
-struct Objects {
-  std::map<std::string, api::Node> nodes;
-  std::map<std::string, api::NodeMetric> metrics;
-  std::map<api::ObjectKey, api::Pod> pods;
-  std::optional<api::ConfigMap> sloConfig;
-  std::string schedulerConfig;
-  WallTime taken{};
-  std::size_t unreadable = 0;
-};
-
-template <class T>
-std::optional<T> decoded(std::string_view text, Objects& objects) {
-  auto object = parseJson(text);
-  if (object)
-    if (auto read = api::decode<T>(*object)) return *std::move(read);
-  ++objects.unreadable;
-  return std::nullopt;
-}
-
-bool runs(const api::Pod& pod) {
-  return !pod.spec.nodeName.empty() && pod.status.phase != "Succeeded" &&
-         pod.status.phase != "Failed";
-}
-
-Result<Objects> readObjects(const std::string& file) {
-  Objects objects;
-  cluster::SnapshotVisitor visitor;
-  visitor.header = [&](const cluster::SnapshotHeader& header) -> Result<> {
-    objects.taken = parseTime(header.createdAt).value_or(WallTime{});
-    return {};
-  };
-  visitor.object = [&](std::string_view resource, std::string_view text) -> Result<> {
-    if (resource == "nodes") {
-      if (auto node = decoded<api::Node>(text, objects))
-        objects.nodes[node->metadata.name] = *std::move(node);
-    } else if (resource == "nodemetrics.slo.koordinator.sh") {
-      if (auto metric = decoded<api::NodeMetric>(text, objects))
-        objects.metrics[metric->metadata.name] = *std::move(metric);
-    } else if (resource == "pods") {
-      if (auto pod = decoded<api::Pod>(text, objects); pod && runs(*pod)) {
-        api::ObjectKey key{pod->metadata.namespace_, pod->metadata.name};
-        objects.pods[std::move(key)] = *std::move(pod);
-      }
-    } else if (resource == "configmaps" &&
-               (text.find(kSloConfig) != text.npos || text.find(kSchedulerConfig) != text.npos)) {
-      auto map = decoded<api::ConfigMap>(text, objects);
-      if (!map || map->metadata.namespace_ != model::kSystemNamespace) return {};
-      if (map->metadata.name == kSchedulerConfig)
-        if (const auto* value = api::findIn(map->data, kSchedulerConfig))
-          objects.schedulerConfig = *value;
-      if (map->metadata.name == kSloConfig) objects.sloConfig = *std::move(map);
-    }
-    return {};
-  };
-  auto read = cluster::readSnapshot(file, visitor);
-  if (!read) return fail(std::move(read.error()));
-  return objects;
-}
-
-// The settings of a node, to compare them with the cluster's.
+// The settings of a node that the study knows, to compare them with the cluster's.
 auto settingsOf(const model::ColocationStrategy& colocation, const api::NodeSLOSpec& slo) {
-  const auto threshold = slo.resourceUsedThresholdWithBE.value_or(
-      model::defaultStrategy<api::ResourceThresholdStrategy>());
   return std::tuple(colocation.enable, colocation.cpuReclaimThresholdPercent,
                     colocation.memoryReclaimThresholdPercent, colocation.cpuCalculatePolicy,
-                    colocation.memoryCalculatePolicy, colocation.midCPUThresholdPercent,
-                    threshold.cpuSuppressThresholdPercent, threshold.memoryEvictThresholdPercent,
+                    colocation.memoryCalculatePolicy, colocation.batchCPUThresholdPercent,
+                    colocation.batchMemoryThresholdPercent, colocation.midCPUThresholdPercent,
+                    colocation.updateTimeThresholdSeconds, colocation.resourceDiffThreshold,
+                    toJson(api::encode(slo.resourceUsedThresholdWithBE.value_or(
+                        model::defaultStrategy<api::ResourceThresholdStrategy>()))),
                     toJson(slo.cpuBurstStrategy));
 }
 
 class Extraction {
  public:
-  explicit Extraction(Objects objects) : objects_(std::move(objects)) {
+  explicit Extraction(ClusterObjects objects) : objects_(std::move(objects)) {
     const api::ConfigMap* map = objects_.sloConfig ? &*objects_.sloConfig : nullptr;
     problems_ = config_.update(map).problems;
     for (const auto& problem : slo_.update(map).problems) problems_.push_back(problem);
@@ -129,11 +53,11 @@ class Extraction {
     if (state_.nodes.empty())
       return fail(
           ErrorCode::Invalid,
-          fmt::format("{}: no node can be studied: of {} nodes {} have no NodeMetric "
+          fmt::format("{}: no node can be studied: of {} nodes {} have no current NodeMetric "
                       "(koordlet reports it), {} are unschedulable or have less than one CPU, "
                       "{} have settings of their own",
                       file, objects_.nodes.size(), unmeasured_, closed_, own_));
-    for (const auto& [key, pod] : objects_.pods) addPod(key, pod);
+    for (RunningPod& pod : objects_.pods) addPod(pod);
     shapes();
     notes();
     return std::move(state_);
@@ -142,6 +66,7 @@ class Extraction {
  private:
   void settings() {
     state_.taken = objects_.taken;
+    state_.namesHashed = objects_.namesHashed;
     state_.colocation = config_.cluster();
     state_.colocates = state_.colocation.enable.value_or(false);
     auto& node = state_.node;
@@ -165,16 +90,32 @@ class Extraction {
     state_.scheduler = *std::move(scheduler);
   }
 
+  // The physical size: an amplified node has more allocatable CPUs than CPUs.
+  static Amounts sizeOf(const api::Node& node) {
+    Amounts size = amountsOf(node.status.allocatable);
+    const Amounts capacity = amountsOf(node.status.capacity);
+    if (capacity.cores > 0) size.cores = std::min(size.cores, capacity.cores);
+    if (capacity.gib > 0) size.gib = std::min(size.gib, capacity.gib);
+    return size;
+  }
+
+  // As koord-manager, which then offers nothing.
+  bool isCurrent(const NodeReport& report) const {
+    const auto minutes = std::min<std::int64_t>(config_.cluster().degradeTimeMinutes.value_or(15),
+                                                100LL * 365 * 24 * 60);
+    return objects_.taken == WallTime{} ||
+           objects_.taken - report.time <= std::chrono::minutes(minutes);
+  }
+
   void addNode(const api::Node& node) {
     const std::string& name = node.metadata.name;
-    const auto metric = objects_.metrics.find(name);
-    if (metric == objects_.metrics.end() || !metric->second.status.nodeMetric) {
+    const auto report = objects_.reports.find(name);
+    if (report == objects_.reports.end() || !isCurrent(report->second)) {
       ++unmeasured_;
       return;
     }
-    const double cores = coresOf(model::amountOf(node.status.allocatable, "cpu"));
-    const double memory = gibOf(model::amountOf(node.status.allocatable, "memory"));
-    if (node.spec.unschedulable || cores < kLeastCores || memory <= 0) {
+    const Amounts size = sizeOf(node);
+    if (node.spec.unschedulable || size.cores < kLeastCores || size.gib <= 0) {
       ++closed_;
       return;
     }
@@ -183,55 +124,45 @@ class Extraction {
       ++own_;
       return;
     }
-    const auto& system = metric->second.status.nodeMetric->systemUsage.resources;
-    state_.nodes.push_back(
-        {.name = name,
-         .cores = cores,
-         .memoryGib = memory,
-         .systemCores = std::clamp(coresOf(model::amountOf(system, "cpu")), 0.0, cores / 2),
-         .systemMemoryGib = std::clamp(gibOf(model::amountOf(system, "memory")), 0.0, memory / 2)});
-    for (const api::PodMetricInfo& pod : metric->second.status.podsMetric)
-      used_[{pod.namespace_, pod.name}] = &pod.podUsage.resources;
+    const Amounts& system = report->second.system;
+    state_.nodes.push_back({.name = name,
+                            .cores = size.cores,
+                            .memoryGib = size.gib,
+                            .systemCores = std::min(system.cores, size.cores / 2),
+                            .systemMemoryGib = std::min(system.gib, size.gib / 2)});
     studied_.insert(name);
   }
 
-  void addPod(const api::ObjectKey& key, const api::Pod& pod) {
-    if (!studied_.contains(pod.spec.nodeName)) return;
-    const auto found = used_.find(key);
-    const api::ResourceList* used = found == used_.end() ? nullptr : found->second;
-    const auto priority = model::priorityClassWithDefault(pod);
-    const bool batch = priority == model::PriorityClass::Batch ||
-                       priority == model::PriorityClass::Mid ||
-                       priority == model::PriorityClass::Free;
-    if (batch) return addJob(pod, priority, used);
-    const api::ResourceList requests = model::podRequests(pod, {.useStatus = true});
-    const auto limit = model::podLimit(pod.spec, "cpu");
-    MeasuredPod service{.key = key,
-                        .node = pod.spec.nodeName,
-                        .cores = coresOf(model::amountOf(requests, "cpu")),
-                        .memoryGib = gibOf(model::amountOf(requests, "memory")),
-                        .limit = limit ? coresOf(*limit) : 0,
+  void addPod(RunningPod& pod) {
+    if (!studied_.contains(pod.node)) return;
+    const auto found = objects_.podsUse.find(pod.key);
+    const Amounts* used = found == objects_.podsUse.end() ? nullptr : &found->second;
+    if (!pod.service) return addJob(pod, used);
+    MeasuredPod service{.key = std::move(pod.key),
+                        .node = std::move(pod.node),
+                        .workload = std::move(pod.workload),
+                        .cores = pod.service->requested.cores,
+                        .memoryGib = pod.service->requested.gib,
+                        .limit = pod.service->limit,
+                        .qos = std::move(pod.service->qos),
                         .usedCores = {},
                         .usedGib = {}};
     if (used) {
-      service.usedCores = std::max(coresOf(model::amountOf(*used, "cpu")), 0.0);
-      service.usedGib = std::max(gibOf(model::amountOf(*used, "memory")), 0.0);
+      service.usedCores = used->cores;
+      service.usedGib = used->gib;
     }
     state_.services.push_back(std::move(service));
   }
 
-  void addJob(const api::Pod& pod, model::PriorityClass priority, const api::ResourceList* used) {
-    const auto requested = [&](std::string_view native) {
-      const std::string_view name = model::resourceNameOf(priority, native);
-      return name.empty() ? 0.0
-                          : static_cast<double>(model::runningRequest(pod.spec, name).value());
-    };
-    const colocation::JobShape shape{requested("cpu") / 1000, requested("memory") / kGib};
-    if (shape.cores <= 0 || shape.memoryGib <= 0) return;
-    shapes_.emplace(shape.cores, shape.memoryGib);
+  void addJob(const RunningPod& pod, const Amounts* used) {
+    if (pod.job.cores <= 0 || pod.job.memoryGib <= 0) {
+      ++shapeless_;
+      return;
+    }
+    shapes_.emplace(pod.job.cores, pod.job.memoryGib);
     if (!used) return;
-    jobCoresUsed_ += std::max(coresOf(model::amountOf(*used, "cpu")), 0.0);
-    jobCoresAsked_ += shape.cores;
+    jobCoresUsed_ += used->cores;
+    jobCoresAsked_ += pod.job.cores;
   }
 
   // At most kMaxShapes, spread over all sizes.
@@ -250,29 +181,33 @@ class Extraction {
     const auto note = [&](std::size_t count, std::string_view what) {
       if (count > 0) state_.notes.push_back(fmt::format("{} {}", count, what));
     };
-    note(unmeasured_, "nodes without a NodeMetric are skipped");
+    note(unmeasured_, "nodes without a current NodeMetric are skipped");
     note(closed_, "nodes that are unschedulable or have less than one CPU are skipped");
     note(own_, "nodes with settings of their own are skipped");
+    note(shapeless_, "BE pods without batch or mid resources are not part of the study");
+    if (!state_.node.suppress)
+      state_.notes.emplace_back(
+          "resource-threshold-config is not enabled: koordlet neither suppresses nor evicts batch "
+          "pods, in the study too");
     note(objects_.unreadable, "objects of the snapshot are not readable");
   }
 
-  Objects objects_;
+  ClusterObjects objects_;
   model::ColocationConfig config_;
   model::NodeSloConfig slo_;
   api::NodeSLOSpec clusterSlo_;
   std::vector<model::ConfigProblem> problems_;
   StudiedCluster state_;
   std::set<std::string, std::less<>> studied_;
-  std::map<api::ObjectKey, const api::ResourceList*> used_;
   std::multiset<std::pair<double, double>> shapes_;
   double jobCoresUsed_ = 0, jobCoresAsked_ = 0;
-  std::size_t unmeasured_ = 0, closed_ = 0, own_ = 0;
+  std::size_t unmeasured_ = 0, closed_ = 0, own_ = 0, shapeless_ = 0;
 };
 
 }  // namespace
 
 Result<StudiedCluster> readStudiedCluster(const std::string& snapshot) {
-  auto objects = readObjects(snapshot);
+  auto objects = readClusterObjects(snapshot);
   if (!objects) return fail(std::move(objects.error()));
   return Extraction(*std::move(objects)).run(snapshot);
 }

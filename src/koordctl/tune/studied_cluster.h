@@ -3,7 +3,7 @@
 // What `koordctl tune` takes from a cluster: the measured nodes, the pods on them, the shapes of
 // batch pods, and the settings in force.
 //
-// Skipped: nodes without a NodeMetric, unschedulable nodes, and nodes with settings of their
+// Skipped: nodes without a current NodeMetric, unschedulable nodes, and nodes with settings of their
 // own (nodeConfigs, nodeStrategies, annotations), because a proposal for the cluster would not
 // apply to them. Notes say how many.
 
@@ -15,6 +15,7 @@
 #include "base/executor.h"
 #include "koordctl/colocation/node_agent.h"
 #include "koordctl/colocation/site.h"
+#include "koordctl/tune/pod_workload.h"
 #include "model/colocation_strategy.h"
 #include "scheduler/config/types.h"
 
@@ -23,8 +24,10 @@ namespace koord::koordctl {
 struct MeasuredPod {
   api::ObjectKey key;
   std::string node;
+  std::optional<PodWorkload> workload;
   double cores = 0, memoryGib = 0;  // requested
   double limit = 0;                 // cores; 0 = none
+  std::string qos = "LS";           // LS, LSR, LSE, SYSTEM
   // By the newest NodeMetric; nullopt: it is not in it.
   std::optional<double> usedCores, usedGib;
 };
@@ -40,10 +43,12 @@ struct StudiedCluster {
   api::StringMap config;  // the data of the ConfigMap slo-controller-config; empty: there is none
   std::optional<scheduler::SchedulerConfiguration> scheduler;  // of the cluster
   WallTime taken{};
+  bool namesHashed = false;
   std::vector<std::string> notes;
 };
 
-// Of the file of `koordctl snapshot`. Errors name the file; Invalid: no node can be studied.
+// Of the file of `koordctl snapshot`. Errors: those of readClusterObjects; Invalid: no node can be
+// studied.
 Result<StudiedCluster> readStudiedCluster(const std::string& snapshot);
 
 }  // namespace koord::koordctl

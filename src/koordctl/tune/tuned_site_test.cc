@@ -35,6 +35,8 @@ constexpr const char* kJob =
     R"("spec":{{"nodeName":"{}","priority":5000,"containers":[{{"name":"main","resources":)"
     R"({{"requests":{{"kubernetes.io/batch-cpu":"4000","kubernetes.io/batch-memory":"8Gi"}}}}}}]}},)"
     R"("status":{{"phase":"Running"}}}})";
+constexpr const char* kOther =
+    R"({"metadata":{"name":"kube-root-ca.crt","namespace":"default"},"data":{}})";
 
 // A snapshot of two nodes with a service and a job each.
 class TunedClusterTest : public ::testing::Test {
@@ -66,6 +68,7 @@ class TunedClusterTest : public ::testing::Test {
       EXPECT_TRUE((*writer)->addObject(resource, text));
     };
     if (!config_.empty()) add("configmaps", config_);
+    if (!omitConfigMaps_) add("configmaps", kOther);
     for (const auto& text : nodes_) add("nodes", text);
     for (const auto& text : metrics_) add("nodemetrics.slo.koordinator.sh", text);
     for (const auto& text : pods_) add("pods", text);
@@ -85,6 +88,7 @@ class TunedClusterTest : public ::testing::Test {
   std::string file_, config_;
   std::vector<std::string> nodes_, metrics_, pods_;
   StudiedCluster state_;
+  bool omitConfigMaps_ = false;
 };
 
 TEST_F(TunedClusterTest, nodes_services_and_jobs_are_those_of_the_cluster) {
@@ -140,7 +144,7 @@ TEST_F(TunedClusterTest, without_measured_nodes_there_is_nothing_to_study) {
   metrics_.clear();
   const auto state = this->state();
   ASSERT_FALSE(state);
-  EXPECT_THAT(state.error().message, HasSubstr("of 2 nodes 2 have no NodeMetric"));
+  EXPECT_THAT(state.error().message, HasSubstr("of 2 nodes 2 have no current NodeMetric"));
 }
 
 TEST_F(TunedClusterTest, pods_that_have_ended_use_nothing) {
@@ -178,6 +182,124 @@ TEST_F(TunedClusterTest, recorded_pods_use_what_is_recorded) {
   EXPECT_FLOAT_EQ(made->recording.series[1].cores[3], 2) << "as measured: it is not in the record";
   EXPECT_THAT(made->notes, Contains(HasSubstr("1 of 2 pods are not in the record")));
   EXPECT_THAT(made->notes, Contains(HasSubstr("less than a day")));
+}
+
+// A pod of the Deployment web, whose name changes with each rollout.
+std::string deploymentPod(const std::string& name, const std::string& node) {
+  const std::string set = name.substr(0, name.rfind('-'));
+  return fmt::format(
+      R"({{"metadata":{{"name":"{0}","namespace":"shop","labels":{{"pod-template-hash":"{2}"}},)"
+      R"("ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"{1}","uid":"u",)"
+      R"("controller":true}}]}},"spec":{{"nodeName":"{3}","priority":9000,"containers":[{{"name":)"
+      R"("main","resources":{{"requests":{{"cpu":"8","memory":"16Gi"}}}}}}]}},)"
+      R"("status":{{"phase":"Running"}}}})",
+      name, set, set.substr(set.rfind('-') + 1), node);
+}
+
+TEST_F(TunedClusterTest, pods_of_a_rollout_use_what_their_workload_used_before) {
+  pods_ = {deploymentPod("web-9f8c7-x2b4z", "a")};
+  const std::string usage = folder_ + "/usage.csv";
+  std::string text = std::string(kUsageHeader) + "\n";
+  for (int minute = 0; minute < 10; ++minute)
+    for (const char* name : {"web-5d4f8-bcdfg", "web-5d4f8-zxwvt"})
+      text +=
+          usageLine(6000 + minute * 60, {"shop", name}, *(name + 10) == 'b' ? 1000 : 3000, 1 << 30);
+  for (int minute = 10; minute < 20; ++minute)
+    text += usageLine(6000 + minute * 60, {"shop", "web-9f8c7-x2b4z"}, 500, 1 << 30);
+  ASSERT_TRUE(writeFileAtomic(usage, text));
+  const auto made = site({.usage = usage});
+  const auto& cores = made->recording.series.at(0).cores;
+  ASSERT_EQ(cores.size(), 20U);
+  EXPECT_FLOAT_EQ(cores[5], 2) << "the mean of both";
+  EXPECT_FLOAT_EQ(cores[15], 0.5);
+  EXPECT_THAT(made->notes, Contains(HasSubstr("50 % of the time")));
+}
+
+TEST_F(TunedClusterTest, a_pod_that_is_not_in_a_part_of_the_record_uses_its_mean_there) {
+  const std::string usage = folder_ + "/usage.csv";
+  std::string text = std::string(kUsageHeader) + "\n";
+  for (int minute = 0; minute < 20; ++minute) {
+    text += usageLine(6000 + minute * 60, {"shop", "web-a"}, 1000, 1 << 30);
+    if (minute >= 10)
+      text += usageLine(6000 + minute * 60, {"shop", "web-b"}, minute % 2 ? 2000 : 4000, 1 << 30);
+  }
+  ASSERT_TRUE(writeFileAtomic(usage, text));
+  const auto made = site({.usage = usage});
+  EXPECT_FLOAT_EQ(made->recording.series.at(1).cores[0], 3);
+}
+
+TEST_F(TunedClusterTest, time_without_a_recorder_is_not_part_of_the_record) {
+  const std::string usage = folder_ + "/usage.csv";
+  std::string text = std::string(kUsageHeader) + "\n";
+  for (const int start : {6000, 6000 + 36000})
+    for (int minute = 0; minute < 10; ++minute)
+      text += usageLine(start + minute * 60, {"shop", "web-a"}, 1000, 1 << 30);
+  ASSERT_TRUE(writeFileAtomic(usage, text));
+  const auto made = site({.usage = usage});
+  EXPECT_EQ(made->recording.series.at(0).cores, std::vector<float>(20, 1.0F));
+  EXPECT_THAT(made->notes, Contains(HasSubstr("usage of 20 minutes")));
+}
+
+TEST_F(TunedClusterTest, measured_pods_that_the_snapshot_lacks_are_an_error) {
+  pods_.clear();
+  const auto state = this->state();
+  ASSERT_FALSE(state) << "without services every threshold is good";
+  EXPECT_THAT(state.error().message, HasSubstr("no pod"));
+}
+
+TEST_F(TunedClusterTest, a_snapshot_without_config_maps_has_no_settings) {
+  omitConfigMaps_ = true;
+  const auto state = this->state();
+  ASSERT_FALSE(state) << "a patch would replace what the cluster has";
+  EXPECT_THAT(state.error().message, HasSubstr("ConfigMap"));
+}
+
+TEST_F(TunedClusterTest, a_report_of_yesterday_is_none) {
+  metrics_[0].replace(metrics_[0].find("28T12"), 5, "27T12");
+  const auto state = this->state();
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->nodes.size(), 1U);
+  EXPECT_THAT(state->notes, Contains(HasSubstr("1 nodes without a current NodeMetric")));
+}
+
+TEST_F(TunedClusterTest, an_amplified_node_has_the_cpus_that_it_has) {
+  nodes_[0] =
+      R"({"metadata":{"name":"a"},"spec":{},"status":{"capacity":{"cpu":"16","memory":"64Gi"},)"
+      R"("allocatable":{"cpu":"24","memory":"60Gi"}}})";
+  const auto state = this->state();
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->nodes[0].cores, 16);
+  EXPECT_EQ(state->nodes[0].memoryGib, 60);
+}
+
+TEST_F(TunedClusterTest, nodes_whose_own_strategy_turns_koordlet_off_are_left_out) {
+  nodes_[1] = fmt::format(kNode, "b", R"(,"labels":{"pool":"calm"})");
+  config(R"({"resource-threshold-config":"{\"clusterStrategy\":{\"enable\":true},)"
+         R"(\"nodeStrategies\":[{\"name\":\"calm\",\"nodeSelector\":{\"matchLabels\":)"
+         R"({\"pool\":\"calm\"}},\"enable\":false}]}"})");
+  const auto state = this->state();
+  ASSERT_TRUE(state) << state.error().message;
+  ASSERT_EQ(state->nodes.size(), 1U);
+  EXPECT_EQ(state->nodes[0].name, "a");
+}
+
+TEST_F(TunedClusterTest, jobs_fit_on_a_node) {
+  struct Case {
+    const char* cpu;
+    const char* memory;
+  };
+  for (const Case& each : {Case{"10", "4Gi"}, Case{"60000", "8Gi"}, Case{"1000", "500Gi"}}) {
+    std::string job = fmt::format(kJob, "job-a", "a");
+    job.replace(job.find("\"4000\""), 6, fmt::format("\"{}\"", each.cpu));
+    job.replace(job.find("\"8Gi\""), 5, fmt::format("\"{}\"", each.memory));
+    pods_ = {fmt::format(kService, "web-a", "a", "Running"), job};
+    const auto made = site();
+    for (const auto& shape : made->site.jobs) {
+      EXPECT_LE(shape.cores, 4) << each.cpu << ", " << each.memory;
+      EXPECT_LE(shape.memoryGib, 16) << each.cpu << ", " << each.memory;
+      EXPECT_GT(shape.cores, 0);
+    }
+  }
 }
 
 TEST(RecordedLoadTest, demand_follows_the_record_around_its_end) {

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <set>
 #include <string_view>
+#include <unordered_map>
 
 #include "koordctl/colocation/units.h"
 
@@ -17,18 +18,31 @@ namespace koord::koordctl {
 
 namespace {
 
-using colocation::kGib;
+using colocation::kGib, colocation::kMostCores, colocation::kMostGib;
 
 constexpr std::int64_t kLatest = 32503680000;  // the year 3000
 constexpr std::int64_t kShortestStep = 1, kLongestStep = 3600;
-constexpr std::size_t kMaxPoints = 100'000'000;  // 800 MB
-constexpr std::size_t kMaxGap = 5;               // steps that are filled
+constexpr std::size_t kMaxPoints = 50'000'000;  // 800 MB
+constexpr std::int64_t kMaxGap = 5;             // steps that are filled
 constexpr float kAbsent = std::numeric_limits<float>::quiet_NaN();
 
 struct Sample {
-  std::int64_t time = 0, milli = 0, bytes = 0;
+  std::int64_t time = 0;
+  float cores = 0, gib = 0;
 };
-using Samples = std::map<api::ObjectKey, std::vector<Sample>>;
+// Of all pods of a workload in a minute.
+struct Sum {
+  std::int64_t time = 0;  // the first second
+  double cores = 0, gib = 0;
+  double count = 0;
+};
+constexpr std::int64_t kMinute = 60;
+
+struct Samples {
+  std::map<api::ObjectKey, std::vector<Sample>> pods;
+  std::map<PodWorkload, std::vector<Sum>> workloads;
+  std::map<std::int64_t, std::size_t> gaps;  // between samples of one pod, s: how often
+};
 
 std::optional<std::int64_t> whole(std::string_view text, std::int64_t highest) {
   std::int64_t value = 0;
@@ -47,8 +61,7 @@ std::string_view field(std::string_view& line) {
 
 class Reader {
  public:
-  Reader(const std::string& file, const std::function<bool(const api::ObjectKey&)>& wanted)
-      : file_(file), wanted_(wanted) {}
+  Reader(const std::string& file, const UsageFilter& filter) : file_(file), filter_(filter) {}
 
   Result<Samples> read() {
     std::ifstream in(file_, std::ios::binary);
@@ -66,6 +79,13 @@ class Reader {
   }
 
  private:
+  // Where the samples of a name belong; both nullptr: nowhere.
+  struct Place {
+    std::vector<Sample>* pod = nullptr;
+    std::vector<Sum>* workload = nullptr;
+    std::int64_t last = -1;  // time of the last sample
+  };
+
   Result<> take(std::string_view line) {
     if (line_ == 1) {
       if (line == kUsageHeader) return {};
@@ -74,31 +94,51 @@ class Reader {
     if (line.empty() || line == kUsageHeader) return {};  // files that were joined
     const auto time = whole(field(line), kLatest);
     if (!time) return wrong("time must be a number of seconds since 1970");
-    api::ObjectKey pod;
-    pod.namespace_ = field(line);
-    pod.name = field(line);
-    if (pod.namespace_.empty() || pod.name.empty())
+    name_.namespace_ = field(line);
+    name_.name = field(line);
+    if (name_.namespace_.empty() || name_.name.empty())
       return wrong("namespace and pod must not be empty");
     constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
     const auto milli = whole(field(line), kMost);
     if (!milli) return wrong("cpu_milli must be a whole number of at least 0");
     const auto bytes = whole(field(line), kMost);
     if (!bytes || !line.empty()) return wrong("memory_bytes must be a whole number of at least 0");
-    if (!wanted(pod)) return {};
-    if (++count_ > kMaxPoints)
+    Place& place = placeOf(name_);
+    if (!place.pod && !place.workload) return {};
+    const double cores = std::min(static_cast<double>(*milli) / 1000, kMostCores);
+    const double gib = std::min(static_cast<double>(*bytes) / kGib, kMostGib);
+    if (place.last >= 0 && *time != place.last) ++samples_.gaps[std::abs(*time - place.last)];
+    place.last = *time;
+    if (place.workload) add(*place.workload, *time, cores, gib);
+    if (place.pod) {
+      ++count_;
+      place.pod->push_back({*time, static_cast<float>(cores), static_cast<float>(gib)});
+    }
+    if (count_ > kMaxPoints)
       return wrong(fmt::format("more than {} samples of pods that matter: use a part of the file",
                                kMaxPoints));
-    samples_[pod].push_back({*time, *milli, *bytes});
     return {};
   }
 
-  // Most lines are about pods that were asked for before.
-  bool wanted(const api::ObjectKey& pod) {
-    if (samples_.contains(pod)) return true;
-    if (others_.contains(pod)) return false;
-    if (wanted_(pod)) return true;
-    others_.insert(pod);
-    return false;
+  void add(std::vector<Sum>& sums, std::int64_t time, double cores, double gib) {
+    const std::int64_t start = time - time % kMinute;
+    if (sums.empty() || sums.back().time != start) {
+      sums.push_back({.time = start});
+      ++count_;
+    }
+    sums.back().cores += cores;
+    sums.back().gib += gib;
+    ++sums.back().count;
+  }
+
+  Place& placeOf(const api::ObjectKey& name) {
+    const auto [it, added] = places_.try_emplace(name);
+    if (!added) return it->second;
+    if (filter_.pod(name)) it->second.pod = &samples_.pods[name];
+    if (filter_.workload)
+      if (const auto workload = filter_.workload(name))
+        it->second.workload = &samples_.workloads[*workload];
+    return it->second;
   }
 
   std::unexpected<Error> wrong(const std::string& what) const {
@@ -106,70 +146,121 @@ class Reader {
   }
 
   const std::string& file_;
-  const std::function<bool(const api::ObjectKey&)>& wanted_;
+  const UsageFilter& filter_;
   std::size_t line_ = 0, count_ = 0;
-  Samples samples_;
-  std::set<api::ObjectKey> others_;
+  api::ObjectKey name_;  // of the line
+  Samples samples_;      // nodes of its maps keep their addresses
+  std::unordered_map<api::ObjectKey, Place> places_;
 };
 
 // The median distance of samples of one pod.
 std::int64_t stepOf(const Samples& samples) {
-  std::vector<std::int64_t> gaps;
-  for (const auto& [pod, all] : samples)
-    for (std::size_t n = 1; n < all.size(); ++n)
-      if (all[n].time != all[n - 1].time) gaps.push_back(all[n].time - all[n - 1].time);
-  if (gaps.empty()) return 60;
-  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>((gaps.size() - 1) / 2);
-  std::ranges::nth_element(gaps, middle);
-  return std::clamp(*middle, kShortestStep, kLongestStep);
+  std::size_t all = 0, below = 0;
+  for (const auto& [gap, count] : samples.gaps) all += count;
+  for (const auto& [gap, count] : samples.gaps)
+    if ((below += count) * 2 >= all) return std::clamp(gap, kShortestStep, kLongestStep);
+  return kMinute;
 }
 
-void fillGaps(std::vector<float>& values) {
+// The steps that the record has: those with samples, and short gaps between them.
+class Grid {
+ public:
+  Grid(const Samples& samples, std::int64_t every) : every_(every) {
+    for (const auto& [pod, all] : samples.pods)
+      for (const Sample& sample : all) steps_.push_back(sample.time / every);
+    for (const auto& [workload, all] : samples.workloads)
+      for (const Sum& sum : all) steps_.push_back(sum.time / every);
+    std::ranges::sort(steps_);
+    steps_.erase(std::ranges::unique(steps_).begin(), steps_.end());
+    std::vector<std::int64_t> whole;
+    for (const std::int64_t step : steps_) {
+      if (!whole.empty() && step - whole.back() <= kMaxGap + 1)
+        while (whole.back() + 1 < step) whole.push_back(whole.back() + 1);
+      whole.push_back(step);
+    }
+    steps_ = std::move(whole);
+  }
+
+  std::size_t size() const { return steps_.size(); }
+  std::size_t indexOf(std::int64_t time) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(steps_, time / every_) -
+                                    steps_.begin());
+  }
+  std::int64_t at(std::size_t index) const { return steps_[index]; }
+
+ private:
+  std::int64_t every_;
+  std::vector<std::int64_t> steps_;
+};
+
+void fillGaps(std::vector<float>& values, const Grid& grid) {
   std::size_t last = values.size();
   for (std::size_t n = 0; n < values.size(); ++n) {
     if (std::isnan(values[n])) continue;
-    if (last < n && n - last - 1 <= kMaxGap)
+    if (last < n && grid.at(n) - grid.at(last) - 1 <= kMaxGap)
       std::fill(values.begin() + static_cast<std::ptrdiff_t>(last) + 1,
                 values.begin() + static_cast<std::ptrdiff_t>(n), values[last]);
     last = n;
   }
 }
 
+UsageSeries absent(const Grid& grid) {
+  return {std::vector<float>(grid.size(), kAbsent), std::vector<float>(grid.size(), kAbsent)};
+}
+
+UsageSeries seriesOf(std::vector<Sample> samples, const Grid& grid) {
+  std::ranges::stable_sort(samples, {}, &Sample::time);
+  UsageSeries series = absent(grid);
+  for (const Sample& sample : samples) {
+    const std::size_t step = grid.indexOf(sample.time);
+    series.cores[step] = sample.cores;
+    series.gib[step] = sample.gib;
+  }
+  fillGaps(series.cores, grid);
+  fillGaps(series.gib, grid);
+  return series;
+}
+
+UsageSeries meanOf(const std::vector<Sum>& sums, const Grid& grid) {
+  std::vector<Sum> all(grid.size());
+  for (const Sum& sum : sums) {
+    Sum& step = all[grid.indexOf(sum.time)];
+    step.cores += sum.cores;
+    step.gib += sum.gib;
+    step.count += sum.count;
+  }
+  UsageSeries series = absent(grid);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n].count == 0) continue;
+    series.cores[n] = static_cast<float>(all[n].cores / all[n].count);
+    series.gib[n] = static_cast<float>(all[n].gib / all[n].count);
+  }
+  fillGaps(series.cores, grid);
+  fillGaps(series.gib, grid);
+  return series;
+}
+
 }  // namespace
 
-Result<UsageRecord> readUsage(const std::string& file,
-                              const std::function<bool(const api::ObjectKey& pod)>& wanted) {
-  auto samples = Reader(file, wanted).read();
+Result<UsageRecord> readUsage(const std::string& file, const UsageFilter& filter) {
+  auto samples = Reader(file, filter).read();
   if (!samples) return fail(std::move(samples.error()));
-  if (samples->empty())
+  const std::size_t count = samples->pods.size() + samples->workloads.size();
+  if (count == 0)
     return fail(ErrorCode::NotFound,
                 file + ": no sample is of a pod that runs on the nodes of the study");
   UsageRecord record;
-  std::int64_t last = 0;
-  record.start = kLatest;
-  for (auto& [pod, all] : *samples) {
-    std::ranges::stable_sort(all, {}, &Sample::time);
-    record.start = std::min(record.start, all.front().time);
-    last = std::max(last, all.back().time);
-  }
   record.every = stepOf(*samples);
-  record.steps = static_cast<std::size_t>((last - record.start) / record.every) + 1;
-  if (record.steps > kMaxPoints / samples->size())
+  const Grid grid(*samples, record.every);
+  record.steps = grid.size();
+  if (record.steps > kMaxPoints / count)
     return fail(ErrorCode::Invalid,
-                fmt::format("{}: {} pods from {} to {} in steps of {} s are more than {} samples",
-                            file, samples->size(), record.start, last, record.every, kMaxPoints));
-  for (const auto& [pod, all] : *samples) {
-    UsageSeries& series = record.pods[pod];
-    series.cores.assign(record.steps, kAbsent);
-    series.gib.assign(record.steps, kAbsent);
-    for (const Sample& sample : all) {
-      const auto step = static_cast<std::size_t>((sample.time - record.start) / record.every);
-      series.cores[step] = static_cast<float>(static_cast<double>(sample.milli) / 1000);
-      series.gib[step] = static_cast<float>(static_cast<double>(sample.bytes) / kGib);
-    }
-    fillGaps(series.cores);
-    fillGaps(series.gib);
-  }
+                fmt::format("{}: {} pods and workloads with {} steps of {} s are more than {} "
+                            "samples: use a part of the file",
+                            file, count, record.steps, record.every, kMaxPoints));
+  for (auto& [pod, all] : samples->pods) record.pods[pod] = seriesOf(std::move(all), grid);
+  for (const auto& [workload, all] : samples->workloads)
+    record.workloads[workload] = meanOf(all, grid);
   return record;
 }
 

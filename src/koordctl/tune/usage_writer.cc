@@ -19,6 +19,12 @@ std::unexpected<Error> failed(const std::string& file) {
   return fail(ErrorCode::Internal, fmt::format("{}: {}", file, std::strerror(errno)));
 }
 
+// True for what may stand between two commas. A node reports what it likes.
+bool isField(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::none_of(text, [](unsigned char c) { return c <= ' ' || c == ','; });
+}
+
 // Removes an unfinished last line of a file of at least one byte.
 Result<> trim(std::FILE* file, const std::string& name) {
   const std::string header = std::string(kUsageHeader) + "\n";
@@ -60,13 +66,14 @@ Result<> UsageWriter::add(const api::NodeMetric& metric) {
   const std::int64_t time =
       std::chrono::floor<std::chrono::seconds>(metric.status.updateTime->time_since_epoch())
           .count();
-  std::int64_t& last = last_[metric.metadata.name];
-  if (time <= last) return {};
-  last = time;
+  // A clock may go back: only the same report again is known.
+  const auto [last, added] = last_.try_emplace(metric.metadata.name, time);
+  if (!added && last->second == time) return {};
+  last->second = time;
   std::string lines;
   for (const api::PodMetricInfo& pod : metric.status.podsMetric) {
     const auto& used = pod.podUsage.resources;
-    if (pod.namespace_.empty() || pod.name.empty()) continue;
+    if (!isField(pod.namespace_) || !isField(pod.name)) continue;
     lines += usageLine(time, {pod.namespace_, pod.name},
                        std::max<std::int64_t>(model::amountOf(used, "cpu").milliValue(), 0),
                        std::max<std::int64_t>(model::amountOf(used, "memory").value(), 0));

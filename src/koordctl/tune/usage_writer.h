@@ -18,7 +18,8 @@ class UsageWriter {
   // removed. Invalid: the file is something else.
   static Result<UsageWriter> open(const std::string& file);
 
-  // Writes the report's pods, unless it is not newer than the node's last one.
+  // Writes the report's pods, unless it has the time of the node's last one. Names that no pod may
+  // have are left out.
   Result<> add(const api::NodeMetric& metric);
   std::size_t samples() const { return samples_; }
 

@@ -25,9 +25,41 @@ constexpr Duration kProgress = std::chrono::minutes(1);
 class UsageFollower {
  public:
   UsageFollower(EventLoop& loop, kube::Api& api, UsageWriter writer, std::string file)
-      : loop_(loop), writer_(std::move(writer)), file_(std::move(file)), metrics_(api, loop) {}
+      : loop_(loop),
+        api_(api),
+        writer_(std::move(writer)),
+        file_(std::move(file)),
+        metrics_(api, loop) {}
 
-  void start(Duration time) {
+  // Looks first whether there are NodeMetrics, because an informer waits for them without end.
+  static Task<void> start(UsageFollower* self, Duration time) {
+    kube::Request request = kube::listRequest(api::NodeMetric::kType, "", "", "");
+    request.query["limit"] = "1";
+    auto asking = self->api_.call(std::move(request));
+    auto reply = co_await asking;
+    if (!reply) {
+      self->failure_ = explained(std::move(reply.error()));
+      self->loop_.stop();
+      co_return;
+    }
+    self->follow(time);
+  }
+
+  // What went wrong; nullopt: nothing.
+  const std::optional<Error>& failure() const { return failure_; }
+  std::size_t samples() const { return writer_.samples(); }
+  void spawnStart(Duration time) { tasks_.spawn(start(this, time)); }
+
+ private:
+  static Error explained(Error error) {
+    if (error.code == ErrorCode::NotFound)
+      error.message =
+          "the cluster has no NodeMetrics (CustomResourceDefinition "
+          "nodemetrics.slo.koordinator.sh): install Koordinator";
+    return std::move(error).within("nodemetrics");
+  }
+
+  void follow(Duration time) {
     using Metric = kube::Informer<api::NodeMetric>::Object;
     metrics_.addHandler({.onAdd = [this](const Metric& metric) { take(*metric); },
                          .onUpdate = [this](const Metric&, const Metric& now) { take(*now); },
@@ -37,11 +69,6 @@ class UsageFollower {
     progress();
   }
 
-  // What went wrong; nullopt: nothing.
-  const std::optional<Error>& failure() const { return failure_; }
-  std::size_t samples() const { return writer_.samples(); }
-
- private:
   void take(const api::NodeMetric& metric) {
     if (failure_) return;
     if (auto added = writer_.add(metric); !added) {
@@ -60,10 +87,12 @@ class UsageFollower {
   }
 
   EventLoop& loop_;
+  kube::Api& api_;
   UsageWriter writer_;
   std::string file_;
   kube::Informer<api::NodeMetric> metrics_;
   std::optional<Error> failure_;
+  TaskGroup tasks_;
 };
 
 }  // namespace
@@ -71,7 +100,7 @@ class UsageFollower {
 int recordUsage(const RecordUsageFlags& flags, const std::string& file) {
   const auto failed = [](const Error& error) {
     std::fprintf(stderr, "koordctl: %s\n", error.message.c_str());
-    return 1;
+    return 2;
   };
   const KubeconfigChoice choice = chooseKubeconfig(flags.kubeconfig);
   auto config = loadChoice(choice);
@@ -84,9 +113,13 @@ int recordUsage(const RecordUsageFlags& flags, const std::string& file) {
   net::HttpClient http({.userAgent = "koordctl"});
   kube::HttpApi api(http, loop, *std::move(config));
   UsageFollower recording(loop, api, *std::move(writer), file);
-  loop.post([&] { recording.start(flags.time); });
+  loop.post([&] { recording.spawnStart(flags.time); });
   loop.run();
-  if (recording.failure()) return failed(*recording.failure());
+  if (recording.failure()) return failed(explainFailure(choice, *recording.failure()));
+  if (recording.samples() == 0)
+    return failed({ErrorCode::NotFound,
+                   file + ": nothing was recorded: no NodeMetric names a pod. Does koordlet run?",
+                   {}});
   std::printf("%s: %zu samples\n", file.c_str(), recording.samples());
   return 0;
 }

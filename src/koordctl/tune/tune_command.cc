@@ -98,17 +98,40 @@ Effect effectOf(const colocation::Outcome& outcome, double coreHours, double day
           .killedPerDay = (outcome.evictions + outcome.preemptions) / days};
 }
 
+// Says what it did on standard error. An old file is never left to be applied in place of a
+// proposal that has no patch.
 Result<> writePatch(const TuneFlags& flags, const TuneResult& result, const StudiedCluster& state) {
   if (flags.patch.empty()) return {};
   json::object patch = configPatch(result, state.config, state.colocates);
-  if (patch.empty()) return {};
+  if (patch.empty()) {
+    std::error_code ignored;
+    const bool old = std::filesystem::exists(flags.patch, ignored);
+    std::fprintf(stderr,
+                 "koordctl: no section of slo-controller-config changes: %s is not written%s\n",
+                 flags.patch.c_str(), old ? "; the file there is of an earlier time" : "");
+    return {};
+  }
   if (state.config.empty()) {  // there is nothing to patch
     patch["apiVersion"] = "v1";
     patch["kind"] = "ConfigMap";
     patch["metadata"] = json::object{{"name", "slo-controller-config"},
                                      {"namespace", std::string(model::kSystemNamespace)}};
+    std::fprintf(
+        stderr,
+        "koordctl: there is no ConfigMap slo-controller-config with data: %s is a whole one, "
+        "for 'kubectl apply -f'\n",
+        flags.patch.c_str());
   }
   return writeFileAtomic(flags.patch, toYaml(patch), 0644);
+}
+
+// The cluster's state; the snapshot of a live cluster is removed when it is read.
+Result<StudiedCluster> stateOf(const TuneFlags& flags) {
+  if (!flags.snapshot.empty()) return readStudiedCluster(flags.snapshot);
+  LiveSnapshot live;
+  const auto file = live.take(flags.kubeconfig);
+  if (!file) return fail(file.error());
+  return readStudiedCluster(*file);
 }
 
 void showStep(const TuneStep& step) {
@@ -123,11 +146,7 @@ Result<int> runTune(const TuneFlags& flags) {
   for (const std::string& assignment : flags.set)
     if (const auto set = setParameter(parameters, assignment); !set)
       return fail(Error(set.error()).within("--set"));
-  LiveSnapshot live;
-  auto file =
-      flags.snapshot.empty() ? live.take(flags.kubeconfig) : Result<std::string>(flags.snapshot);
-  if (!file) return fail(std::move(file.error()));
-  const auto state = readStudiedCluster(*file);
+  const auto state = stateOf(flags);
   if (!state) return fail(Error(state.error()));
   const auto made = makeSite(*state,
                              {.nodes = static_cast<std::size_t>(flags.nodes),
@@ -165,11 +184,13 @@ Result<int> runTune(const TuneFlags& flags) {
   auto alone = run(services, confirmingSeed(options), confirmingSeeds(options));
   if (!alone) return fail(std::move(alone.error()));
   subject.services = *std::move(alone);
-  if (auto written = writePatch(flags, *result, *state); !written)
-    return fail(std::move(written.error()));
   const std::string text = formatted(tuneDocument(*result, subject), flags.output,
                                      [&] { return tuneText(*result, subject); });
   std::fputs(printable(text).c_str(), stdout);
+  std::fflush(stdout);
+  // After the report, which took minutes: the folder may be gone by now.
+  if (auto written = writePatch(flags, *result, *state); !written)
+    return fail(std::move(written.error()));
   return result->changed ? 0 : 1;
 }
 

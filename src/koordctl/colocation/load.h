@@ -26,6 +26,8 @@ class Load {
   // The demand of a pod, in cores, and its memory, in GiB.
   virtual double demand(std::size_t pod) const = 0;
   virtual double memory(std::size_t pod) const = 0;
+  // False while the pod's requests do not count for the slowdown.
+  virtual bool counts(std::size_t) const { return true; }
 };
 
 }  // namespace koord::koordctl::colocation

@@ -59,6 +59,7 @@ void Machine::load(const Load& load) {
   for (RunningService& service : services_) {
     service.demand = load.demand(service.index);
     service.memory = load.memory(service.index);
+    service.counts = load.counts(service.index);
   }
 }
 
@@ -93,6 +94,7 @@ void Machine::settle(const Ceiling& ceiling) {
 void Machine::run(double seconds, WeightedHistogram& slowdowns, Random& random) {
   for (RunningService& service : services_) {
     service.measured.coreSeconds += service.used * seconds;
+    if (!service.counts) continue;
     slowdowns.add(sampleSlowdown(parameters_, delays_, service.throttling, random),
                   service.demand * seconds);
   }

@@ -55,6 +55,7 @@ struct RunningService {
   std::int64_t quota = -1;
   double savedPeriods = 0;  // of quota (CPU burst)
   double demand = 0, memory = 0;
+  bool counts = true;  // for the slowdown
   double used = 0;
   Throttling throttling;
   Measured measured;

@@ -3,10 +3,13 @@
 #include <cmath>
 
 #include "koordctl/colocation/distributions.h"
+#include "koordctl/colocation/machine_model.h"
 
 namespace koord::koordctl {
 
 namespace {
+
+constexpr double kMostThrottled = 0.01;  // of the periods
 
 // NaN counts as 0.
 double valueAt(const std::vector<float>& values, std::size_t step, double share) {
@@ -18,6 +21,11 @@ double valueAt(const std::vector<float>& values, std::size_t step, double share)
 }
 
 }  // namespace
+
+bool isThrottledAlone(const colocation::Parameters& parameters, const colocation::ServicePod& pod,
+                      double demand) {
+  return colocation::throttlingOf(parameters, demand, pod.limit, 0).share > kMostThrottled;
+}
 
 RecordedLoad::RecordedLoad(const colocation::Parameters& parameters, const Recording& recording,
                            Random random)

@@ -77,7 +77,13 @@ class Extraction {
     node.suppress = node.threshold.enable.value_or(false);
     node.evictMemory = node.evictCpu = node.suppress;  // the shipped gates of koordlet
     if (objects_.sloConfig) state_.config = objects_.sloConfig->data;
-    if (objects_.schedulerConfig.empty()) return;
+    if (objects_.schedulerConfig.empty()) {
+      state_.notes.push_back(fmt::format(
+          "there is no ConfigMap {}: koord-scheduler is assumed to have the recommended "
+          "configuration, with its filter by load",
+          kSchedulerConfig));
+      return;
+    }
     auto scheduler = scheduler::parseConfiguration(objects_.schedulerConfig);
     if (!scheduler) {
       state_.notes.push_back(fmt::format("{}: {}: the recommended configuration is used",

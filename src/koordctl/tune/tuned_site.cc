@@ -183,9 +183,26 @@ class SiteMaker {
           fmt::format("{} of {} pods are not measured: they use {:.0f} % of their CPU requests, "
                       "as the others do",
                       unmeasured, pods_.size(), 100 * share));
+    noteThrottled();
     if (pods_.empty())
       note("no pod runs on these nodes, so the slowdown of services limits nothing");
     return {};
+  }
+
+  void noteThrottled() {
+    double all = 0, throttled = 0;
+    const Recording& recording = made_->recording;
+    for (std::size_t n = 0; n < recording.pods.size(); ++n)
+      for (const float cores : recording.series[n].cores) {
+        const auto demand = static_cast<double>(cores);
+        all += demand;
+        if (isThrottledAlone(made_->parameters, recording.pods[n], demand)) throttled += demand;
+      }
+    if (throttled > 0)
+      note(
+          fmt::format("{:.0f} % of the CPU usage is of pods near their CPU limits: these throttle "
+                      "them with and without batch pods, so their slowdown does not count",
+                      std::max(1.0, 100 * throttled / all)));
   }
 
   void noteFilled(double all) {

@@ -324,6 +324,24 @@ TEST(RecordedLoadTest, demand_follows_the_record_around_its_end) {
   EXPECT_EQ(load.demand(0), again.demand(0)) << "the record goes on at its start";
 }
 
+TEST(RecordedLoadTest, a_pod_counts_unless_its_limit_throttles_it_anyway) {
+  colocation::Parameters parameters;
+  parameters.noise = 0;
+  Recording recording;
+  recording.pods = {{.limit = 4}, {.limit = 4}, {}};
+  recording.series = {{{1}, {1}}, {{3.9F}, {1}}, {{3.9F}, {1}}};
+  const RecordedLoad load(parameters, recording, Random(1));
+  EXPECT_TRUE(load.counts(0));
+  EXPECT_FALSE(load.counts(1));
+  EXPECT_TRUE(load.counts(2)) << "it has no limit";
+}
+
+TEST_F(TunedClusterTest, usage_at_limits_is_reported) {
+  pods_[0].replace(pods_[0].find("\"10\""), 4, "\"2\"");
+  EXPECT_THAT(site()->notes,
+              Contains(HasSubstr("of the CPU usage is of pods near their CPU limits")));
+}
+
 TEST(RecordedLoadTest, noise_keeps_the_mean) {
   colocation::Parameters parameters;
   parameters.noise = 0.3;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "koordctl/colocation/statistics.h"
 #include "koordctl/tune/tunables.h"
 
 namespace koord::koordctl {
@@ -16,7 +17,7 @@ using colocation::Arm;
 
 constexpr double kLeastGain = 0.3;  // percent of the CPUs, for a step: less is noise
 constexpr std::uint64_t kNewSeeds = 1'000'003;
-constexpr int kLeastSeeds = 3;  // of the final comparison
+constexpr int kLeastSeeds = 5;  // of the final comparison
 constexpr int kMostSteps = 20;  // in one direction
 
 bool holds(const TuneLimits& limits, const Effects& base, const Effects& effects) {
@@ -28,6 +29,16 @@ bool holds(const TuneLimits& limits, const Effects& base, const Effects& effects
 
 double gainOf(const Effects& base, const Effects& effects) {
   return meanOf(effects, &Effect::batchPercent) - meanOf(base, &Effect::batchPercent);
+}
+
+// True if the gain is more than chance: at least the smallest step, and the 95 % interval of the
+// differences by seed is above 0.
+bool isCertain(const Effects& base, const Effects& effects) {
+  std::vector<double> before, after;
+  for (const Effect& effect : base) before.push_back(effect.batchPercent);
+  for (const Effect& effect : effects) after.push_back(effect.batchPercent);
+  const auto gain = colocation::estimateOfDifference(after, before);
+  return gain.mean >= kLeastGain && gain.mean > gain.halfWidth;
 }
 
 class Search {
@@ -132,8 +143,7 @@ class Search {
       if (last.change.empty()) break;
       auto after = run_(last.arm, first, seeds);
       if (!after) return fail(std::move(after.error()));
-      if (gainOf(*before, *after) < kLeastGain || !holds(options_.limits, *before, *after))
-        continue;
+      if (!isCertain(*before, *after) || !holds(options_.limits, *before, *after)) continue;
       result.proposal = last.arm;
       result.proposalEffects = *std::move(after);
       result.changed = true;

@@ -13,7 +13,8 @@
 // settings are then much smaller than those between seeds. But the search picks the best of many,
 // and so what was lucky on these seeds. So the proposal is compared with the settings in force
 // again, on seeds that the search has not seen; those figures are reported. If a limit does not
-// hold there, the step before is tried.
+// hold there, or the gain may be chance (its 95 % confidence interval reaches 0), the step before
+// is tried.
 //
 // Cost: one run of each seed for each of some 20 to 40 settings. A climb finds a local optimum; the
 // work done rises and the slowdown rises with each threshold, so there are few others.

@@ -189,6 +189,22 @@ TEST(TuneSearchTest, what_koordlet_does_not_do_has_no_threshold) {
   EXPECT_FALSE(tuned({}, always(effects), base).changed);
 }
 
+TEST(TuneSearchTest, a_gain_that_may_be_chance_is_not_proposed) {
+  double spread = 0;
+  const RunArm run = [&](const Arm& arm, std::uint64_t, int seeds) -> Result<Effects> {
+    const auto reclaim = static_cast<double>(*arm.colocation.cpuReclaimThresholdPercent);
+    Effects effects;
+    for (int n = 0; n < seeds; ++n)
+      effects.push_back(
+          {.batchPercent = std::min(reclaim, 65.0) + (reclaim > 60 ? spread * (n % 2 ? 1 : -1) : 0),
+           .slowdownP99 = 1});
+    return effects;
+  };
+  EXPECT_TRUE(tuned({.seeds = 4}, run).changed);
+  spread = 8;
+  EXPECT_FALSE(tuned({.seeds = 4}, run).changed) << "5 +- 9";
+}
+
 // --- The patch.
 
 TuneResult proposal() {

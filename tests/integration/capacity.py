@@ -70,21 +70,28 @@ class CapacityTest:
     def thresholds_are_proposed_for_the_cluster(self):
         usage, patch = os.path.join(self.folder, "usage.csv"), os.path.join(self.folder, "patch.yaml")
         koordctl = os.path.join(self.options.programs, "koordctl")
+        self.create([deployment("shop", 4, "2")])
+        wait_until("pods are measured", lambda: sum(len(metric.get("status", {}).get("podsMetric") or [])
+                                                    for metric in self.cluster.get("nodemetrics")["items"]) >= 4, 150)
         recording = subprocess.run([koordctl, "tune", "record", usage, "--time", "1s", "--kubeconfig", self.cluster.kubeconfig],
                                    capture_output=True, text=True, timeout=60, check=False)
         check(recording.returncode == 0 and "samples" in recording.stdout, recording.stdout + recording.stderr)
         with open(usage, encoding="utf-8") as file:
             check(file.readline() == "time,namespace,pod,cpu_milli,memory_bytes\n", "the record has no header")
-        tuned = subprocess.run([koordctl, "tune", "--nodes", "1", "--seeds", "1", "--max-settings", "1", "-o", "json",
+            check(sum(",shop-" in line for line in file) >= 4, "the record lacks pods")
+        tuned = subprocess.run([koordctl, "tune", "--usage", usage, "--nodes", "4", "--seeds", "1", "--max-settings", "1", "-o", "json",
                                 "--patch", patch, "--kubeconfig", self.cluster.kubeconfig],
                                capture_output=True, text=True, timeout=240, check=False)
         check(tuned.returncode in (0, 1), tuned.stdout[:500] + tuned.stderr[:500])
         report = json.loads(tuned.stdout)
-        check(report["nodes"] == 1 and report["now"]["settings"]["cpuReclaimThresholdPercent"] > 0, report)
+        check(report["nodes"] == 4 and report["pods"] >= 4 and report["now"]["settings"]["cpuReclaimThresholdPercent"] > 0, report)
         check(report["withoutBatchPods"]["batchPercent"]["mean"] == 0, report)
         check(report["now"]["figures"]["batchPercent"]["mean"] > 0, report)
         check(report["changed"] == (tuned.returncode == 0), report)
         check(os.path.exists(patch) <= report["changed"], "a patch without a change")
+        check(any("a sample each" in note for note in report["notes"]), report["notes"])
+        self.cluster.kubectl("delete", "deployment", "shop", "--wait")
+        wait_until("the pods are gone", lambda: not self.cluster.get("pods", "-l", "app=shop")["items"], 30)
 
     def a_quota_limits_what_fits(self):
         self.create([QUOTA])

@@ -14,8 +14,8 @@ struct RecordUsageFlags {
   Duration time = std::chrono::hours(24);  // 0 = until a signal
 };
 
-// Returns the exit status: 0 also after a signal, 2 if it failed or nothing was recorded. A file that
-// exists is continued.
+// Returns the exit status: 0 also after a signal, 2 if it failed or nothing was recorded. A file
+// that exists is continued.
 int recordUsage(const RecordUsageFlags& flags, const std::string& file);
 
 }  // namespace koord::koordctl

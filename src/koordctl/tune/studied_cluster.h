@@ -3,9 +3,9 @@
 // What `koordctl tune` takes from a cluster: the measured nodes, the pods on them, the shapes of
 // batch pods, and the settings in force.
 //
-// Skipped: nodes without a current NodeMetric, unschedulable nodes, and nodes with settings of their
-// own (nodeConfigs, nodeStrategies, annotations), because a proposal for the cluster would not
-// apply to them. Notes say how many.
+// Skipped: nodes without a current NodeMetric, unschedulable nodes, and nodes with settings of
+// their own (nodeConfigs, nodeStrategies, annotations), because a proposal for the cluster would
+// not apply to them. Notes say how many.
 
 #include <optional>
 #include <string>

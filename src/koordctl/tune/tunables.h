@@ -35,8 +35,8 @@ struct Direction {
 };
 std::span<const Direction> directions();
 
-// The arm with the values moved; nullopt if one has no value, goes beyond its range, or would not be
-// accepted by koord-manager.
+// The arm with the values moved; nullopt if one has no value or goes beyond its range, or if
+// koord-manager would refuse them.
 std::optional<colocation::Arm> moved(const colocation::Arm& arm, const Direction& direction,
                                      int sign);
 

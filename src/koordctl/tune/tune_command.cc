@@ -188,7 +188,7 @@ Result<int> runTune(const TuneFlags& flags) {
                                      [&] { return tuneText(*result, subject); });
   std::fputs(printable(text).c_str(), stdout);
   std::fflush(stdout);
-  // After the report, which took minutes: the folder may be gone by now.
+  // After the report, which took minutes: writing may fail.
   if (auto written = writePatch(flags, *result, *state); !written)
     return fail(std::move(written.error()));
   return result->changed ? 0 : 1;

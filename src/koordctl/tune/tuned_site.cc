@@ -90,8 +90,8 @@ class SiteMaker {
  private:
   void note(std::string text) { made_->notes.push_back(std::move(text)); }
 
-  // The workload of the chosen pods that a recorded name belongs to. A shorter name counts only if
-  // no longer one is of a workload in the cluster.
+  // The workload of the chosen pods that a recorded name belongs to. The longest name
+  // that is of a workload in the cluster counts.
   UsageFilter filter() {
     std::set<PodWorkload> known, chosen;
     std::set<api::ObjectKey> pods;

@@ -12,8 +12,8 @@
 // queries of a monitoring system.
 //
 // In memory all samples are on one grid of time. A short gap of a pod gets the sample before it; in
-// a longer one the pod is absent. Times at which no pod has samples, because nobody recorded, are
-// cut out: what was recorded before and after follows on one another.
+// a longer one the pod is absent. Times at which no pod has samples, because no recorder ran, are
+// cut out: what was recorded after them follows what was recorded before.
 //
 // Of a workload (pod_workload.h) the record has the mean of its pods, whatever their names.
 //

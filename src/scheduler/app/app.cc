@@ -12,6 +12,7 @@
 #include "net/serving.h"
 #include "scheduler/app/feature_gates.h"
 #include "scheduler/app/recording_ring.h"
+#include "scheduler/forecast/past_runs.h"
 #include "scheduler/oracle/service.h"
 
 namespace koord::scheduler {
@@ -66,6 +67,7 @@ class App final : public RunningScheduler {
   const InstanceSettings& settings() const override { return ring_->settings(); }
 
   void start() {
+    if (settings().shadow.incumbent.empty()) tasks_.spawn(learnPastRuns());
     const kube::ElectionConfig& election = instance().scheduler().configuration().leaderElection;
     if (!election.leaderElect) {
       ring_->start();
@@ -172,7 +174,8 @@ class App final : public RunningScheduler {
     if (!instance().synced()) return {};
     const Informers& informers = instance().informers();
     return {&instance().scheduler(), &ring_->seam(),
-            [&informers](const api::ObjectKey& pod) { return !informers.versionOf(pod).empty(); }};
+            [&informers](const api::ObjectKey& pod) { return !informers.versionOf(pod).empty(); },
+            &history_};
   }
 
   InstanceSurroundings surroundings() {
@@ -191,7 +194,15 @@ class App final : public RunningScheduler {
             component_.executor(),
             metrics_,
             audit_.enabled ? std::make_unique<Auditor>(component_.executor(), audit_) : nullptr,
-            std::move(service)};
+            std::move(service),
+            &history_};
+  }
+
+  Task<void> learnPastRuns() {
+    auto learning = forecast::learnPastRuns(component_.api(), history_);
+    const auto learned = co_await learning;
+    if (!learned)
+      log::warn("starts are estimated from runs that end from now on: {}", learned.error().message);
   }
 
   kube::Component& component_;
@@ -200,6 +211,7 @@ class App final : public RunningScheduler {
   const AuditOptions audit_;
   const bool openDebugFlags_;
   Metrics metrics_;
+  forecast::RunHistory history_{component_.executor()};
   bool extended_ = false;
   bool leading_ = false;
   bool stopping_ = false;
@@ -210,6 +222,7 @@ class App final : public RunningScheduler {
   std::optional<oracle::Service> oracle_;  // its tasks wait for the guard of secure_
   std::unique_ptr<kube::LeaderElector> elector_;
   TimerId draining_ = 0;
+  TaskGroup tasks_;
 };
 
 }  // namespace

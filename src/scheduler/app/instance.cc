@@ -1,6 +1,7 @@
 #include "scheduler/app/instance.h"
 
 #include "base/log.h"
+#include "scheduler/engine/run_guarded.h"
 
 namespace koord::scheduler {
 
@@ -39,7 +40,14 @@ Instance::Instance(std::unique_ptr<Scheduler> scheduler, std::unique_ptr<ReadOnl
       explanations_(*scheduler_, api_, surroundings.executor),
       service_(*scheduler_, surroundings.metrics, surroundings.serving,
                serviceState(std::move(surroundings.service))),
-      handler_(service_.handler()) {}
+      handler_(service_.handler()) {
+  if (shadow_ || !surroundings.history) return;
+  scheduler_->hooks().podChanging = [history = surroundings.history](const auto& before,
+                                                                     const auto& after) {
+    runGuarded("the history of runs", "a change of a pod",
+               [&] { history->podChanging(before, after); });
+  };
+}
 
 Instance::~Instance() = default;
 

@@ -14,6 +14,7 @@
 #include "scheduler/auditor/auditor.h"
 #include "scheduler/core/informers.h"
 #include "scheduler/core/scheduler.h"
+#include "scheduler/forecast/run_history.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/recording/items.h"
 #include "scheduler/services/explanation_writer.h"
@@ -38,8 +39,9 @@ struct InstanceSurroundings {
   net::HttpTransport* http;  // for extenders; nullptr if there are none
   Executor& serving;         // of the HTTP endpoints' own timers
   Metrics& metrics;
-  std::unique_ptr<Auditor> auditor;  // nullptr: none
-  ServiceState service;              // the instance sets what it knows itself
+  std::unique_ptr<Auditor> auditor;         // nullptr: none
+  ServiceState service;                     // the instance sets what it knows itself
+  forecast::RunHistory* history = nullptr;  // learns from the pods; nullptr: none
 };
 
 class Instance {

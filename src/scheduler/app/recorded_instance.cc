@@ -65,7 +65,8 @@ InstanceSurroundings RecordedInstance::behindSeam(InstanceSurroundings surroundi
           surroundings.serving,
           surroundings.metrics,
           std::move(surroundings.auditor),
-          std::move(surroundings.service)};
+          std::move(surroundings.service),
+          surroundings.history};
 }
 
 template <class Fn>

@@ -55,7 +55,7 @@ RunModel::RunModel(std::span<const ObservedRun> runs) {
     same = i > 0 && ended_[i - 1] == age ? same + 1 : 0;
     const auto others = below(from, age) - below(to, age) - static_cast<std::ptrdiff_t>(same);
     const auto atRisk = static_cast<double>(std::max<std::ptrdiff_t>(others, 1));
-    steps_.push_back({age, 1 - 1 / (atRisk + 1)});
+    steps_.push_back({age, atRisk, 1 - 1 / (atRisk + 1)});
   }
   if (ended_.empty()) return;
   // Few runs do not show how wide the tails are.
@@ -66,6 +66,12 @@ RunModel::RunModel(std::span<const ObservedRun> runs) {
   };
   below_ = width(shortest(), median());
   above_ = width(median(), longest());
+}
+
+RunModel RunModel::variant(Random& random) const {
+  RunModel other = *this;
+  for (Step& step : other.steps_) step.survives = std::pow(1 - random.unit(), 1 / step.atRisk);
+  return other;
 }
 
 double RunModel::shortest() const {

@@ -25,6 +25,8 @@
 #include <span>
 #include <vector>
 
+#include "base/random.h"
+
 namespace koord::scheduler::forecast {
 
 // One run; ages in seconds.
@@ -54,9 +56,16 @@ class RunModel {
   // distribution on that condition. Never less than elapsed. Only if isKnown().
   double endAt(double elapsed, double u) const;
 
+  // One of the distributions that the runs allow: at each age at which one of r runs ended, the
+  // probability to end is not 1 / (r + 1) but a draw of Beta(1, r), which has that mean. This is
+  // the Bayesian bootstrap (Rubin, 1981). Runs that are drawn from one variant are too long or too
+  // short together, as they are if the known runs were not typical.
+  RunModel variant(Random& random) const;
+
  private:
   struct Step {
     double age = 0;
+    double atRisk = 1;    // runs that reached this age
     double survives = 1;  // the probability that a run which reaches this age goes on
   };
   std::vector<Step> steps_;    // by age

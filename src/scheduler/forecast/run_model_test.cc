@@ -67,6 +67,26 @@ TEST(RunModel, a_run_beyond_all_others_has_a_wide_tail) {
   EXPECT_GT(model.endAt(200, 0.9) / model.endAt(200, 0.1), 2);
 }
 
+TEST(RunModel, variants_have_the_same_mean_and_differ_less_the_more_runs_are_known) {
+  const auto spread = [](int known) {
+    std::vector<double> ended;
+    for (int i = 1; i <= known; ++i) ended.push_back(100.0 + i);
+    const RunModel model = modelOf(ended);
+    Random random(3);
+    double sum = 0, squares = 0;
+    constexpr int kVariants = 400;
+    for (int i = 0; i < kVariants; ++i) {
+      const double part = endedBy(model.variant(random), 0, 100.0 + known / 2.0);
+      sum += part;
+      squares += part * part;
+    }
+    EXPECT_NEAR(sum / kVariants, endedBy(model, 0, 100.0 + known / 2.0), 0.03) << known;
+    return std::sqrt(squares / kVariants - (sum / kVariants) * (sum / kVariants));
+  };
+  EXPECT_GT(spread(4), 0.15);
+  EXPECT_LT(spread(64), 0.08);
+}
+
 struct Distribution {
   const char* name;
   std::function<double(Random&)> draw;

@@ -134,6 +134,19 @@ void hideNodes(json::object& status) {
   }
 }
 
+// A gang may have no object: its pods say when it starts.
+kube::ResourceAccess rightToAskAbout(const StartTarget& target) {
+  switch (target.kind) {
+    case StartTarget::Kind::Gang:
+      return {.verb = "list", .resource = "pods", .namespace_ = target.namespace_};
+    case StartTarget::Kind::Quota:
+      return {.verb = "list", .group = "scheduling.sigs.k8s.io", .resource = "elasticquotas"};
+    default:
+      return {
+          .verb = "get", .resource = "pods", .namespace_ = target.namespace_, .name = target.name};
+  }
+}
+
 }  // namespace
 
 std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std::string& home) {
@@ -163,6 +176,9 @@ std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std:
   };
   for (const std::string& node : question.drainNodes) change("patch", node);
   for (const std::string& node : question.loseNodes) change("delete", node);
+  for (const StartTarget& target :
+       question.when ? question.when->targets : std::vector<StartTarget>())
+    rights.push_back(rightToAskAbout(target));
   if (!question.configuration.is_null())
     rights.push_back({.verb = "update",
                       .group = "",
@@ -225,6 +241,19 @@ Task<Result<json::value>> visiblePart(const kube::Caller& caller, json::value an
     auto hiding = filter.apply(status, list, hidden);
     const auto done = co_await hiding;
     if (!done) co_return fail(Error(done.error()));
+  }
+  json::value* when = status.if_contains("when");
+  json::value* estimates = when ? find(*when, "estimates") : nullptr;
+  for (std::size_t i = 0; estimates && estimates->is_array() && i < estimates->get_array().size();
+       ++i) {
+    json::object* estimate = estimates->get_array()[i].if_object();
+    for (const auto& [list, hidden] :
+         {std::pair{"runs", "hiddenRuns"}, {"unknown", "hiddenUnknown"}}) {
+      if (!estimate) continue;
+      auto hiding = filter.apply(*estimate, list, hidden);
+      const auto done = co_await hiding;
+      if (!done) co_return fail(Error(done.error()));
+    }
   }
   kube::ResourceAccess quotas{
       .verb = "list", .group = "scheduling.sigs.k8s.io", .resource = "elasticquotas"};

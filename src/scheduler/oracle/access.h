@@ -11,7 +11,7 @@
 
 namespace koord::scheduler::oracle {
 
-// The rights to do what the question supposes: create its objects in their namespaces, create
+// The rights to do what the question supposes and to read what it asks about: create its objects in their namespaces, create
 // nodes, patch or delete nodes, and update the scheduler's configuration, which is a ConfigMap of
 // `home`, the namespace of the scheduler. Objects that are not simulated need none.
 std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std::string& home);

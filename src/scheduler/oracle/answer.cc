@@ -149,6 +149,7 @@ Result<json::value> Answerer::answer(const Question& question, const CompletePod
   });
   if (question.nodesFor) return countNodes(question, *std::move(expansion));
   if (question.fill) return fill(question, *std::move(expansion), pods);
+  if (question.when) return foretellStarts(question, *std::move(expansion), pods);
   return play(question, *std::move(expansion), pods);
 }
 
@@ -204,6 +205,19 @@ Result<json::value> Answerer::fill(const Question& question, Expansion expansion
   return resultOf(std::move(status));
 }
 
+Result<json::value> Answerer::foretellStarts(const Question& question, Expansion expansion,
+                                             const CompletePods& pods) {
+  if (auto begun = begin(question, std::move(expansion), pods); !begun)
+    return fail(std::move(begun.error()));
+  subject_.executor.holdWall();
+  starts_ = std::make_unique<Starts>(*course_, subject_.executor, *question.when, subject_.history);
+  starts_->isLate = isLate;
+  starts_->run();
+  json::object status = describe();
+  status["complete"] = starts_->isComplete();
+  return resultOf(std::move(status));
+}
+
 Result<json::value> Answerer::countNodes(const Question& question, Expansion expansion) {
   const auto pattern = patternOf(*question.nodesFor, subject_.scheduler);
   if (!pattern) return fail(Error(pattern.error()));
@@ -250,7 +264,8 @@ json::object Answerer::describe() const {
   }
   if (!course_) return status;
   addNotes(status);
-  if (!filling_) addPods(status);
+  if (starts_) status.emplace("when", starts_->describe());
+  if (!filling_ && !starts_) addPods(status);
   return status;
 }
 

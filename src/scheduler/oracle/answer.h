@@ -24,6 +24,10 @@
 //            message,   # the scheduler's, for a pod of that copy
 //            pools: {label, list: [...]}}     # pools.h
 //
+// Of a question with `when`, in place of pods, victims, others, remedies, quotas and nodes:
+//
+//     when: {courses, interval, estimates: [...]}   # starts/starts.h
+//
 // Of a question with `nodesFor`, in place of all but notes:
 //
 //     nodesFor: {pods, count,          # absent: no number is enough, or a limit was reached
@@ -41,6 +45,7 @@
 #include "scheduler/oracle/node_changes.h"
 #include "scheduler/oracle/nodes_needed.h"
 #include "scheduler/oracle/quota_view.h"
+#include "scheduler/oracle/starts/starts.h"
 
 namespace koord::scheduler::oracle {
 
@@ -51,7 +56,8 @@ struct Subject {
   SeamExecutor& executor;  // cut
   SeamApi& api;            // not yet
   const Registry& registry;
-  const PodExists& exists;  // for pods that are not pending
+  const PodExists& exists;                        // for pods that are not pending
+  const forecast::RunHistory* history = nullptr;  // for starts; nullptr: nothing is known
 };
 
 class Answerer {
@@ -60,6 +66,9 @@ class Answerer {
 
   // Called now and then; it need not return. May be empty.
   std::function<void()> checkpoint;
+
+  // Of the time for the answer: true when it is over. May be empty.
+  std::function<bool()> isLate;
 
   // Called with what is known before anything that may take long: at the beginning, and before
   // remedies are looked for. May be empty.
@@ -74,6 +83,8 @@ class Answerer {
   // What becomes of the pods.
   Result<json::value> play(const Question& question, Expansion expansion, const CompletePods& pods);
   Result<json::value> fill(const Question& question, Expansion expansion, const CompletePods& pods);
+  Result<json::value> foretellStarts(const Question& question, Expansion expansion,
+                                     const CompletePods& pods);
   Result<json::value> countNodes(const Question& question, Expansion expansion);
   // Sets up the course of a scheduler, that of the process or another one, and makes the changes.
   Result<> begin(const Question& question, Expansion expansion, const CompletePods& pods);
@@ -93,6 +104,7 @@ class Answerer {
   ScratchServer* serving_ = nullptr;  // answers the scheduler's calls
   std::unique_ptr<Course> course_;
   std::unique_ptr<Filling> filling_;
+  std::unique_ptr<Starts> starts_;
   std::unique_ptr<NodesNeeded> nodesNeeded_;
   json::object found_;  // all but remedies; empty until the course has ended
   QuotaViews quotasBefore_;

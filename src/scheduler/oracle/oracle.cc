@@ -20,9 +20,10 @@ std::string partOf(const Answerer& answerer, const std::string& why) {
 
 Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& registry,
                          const Question& question, const CompletePods& pods,
-                         const ForkLimits& limits, const PodExists& exists) {
+                         const ForkLimits& limits, const PodExists& exists,
+                         const forecast::RunHistory* history) {
   auto lock = seam.executor.hold();
-  Answerer answerer({scheduler, seam.executor, seam.api, registry, exists});
+  Answerer answerer({scheduler, seam.executor, seam.api, registry, exists, history});
   const auto child = [&](const ChildSide& side) {
     lock.unlock();
     log::silence();
@@ -36,6 +37,7 @@ Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& regis
       ChildSide::offer(partOf(answerer, kTooLong));
       next = std::chrono::steady_clock::now() + pause;
     };
+    answerer.isLate = [&side] { return side.isLate(); };
     answerer.interim = [](const json::value& found) { ChildSide::offer(kAnswer + toJson(found)); };
     const auto answer = answerer.answer(question, pods);
     ChildSide::finish(answer ? kAnswer + toJson(*answer) : kRefusal + answer.error().message);

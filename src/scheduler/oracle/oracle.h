@@ -21,10 +21,11 @@ namespace koord::scheduler::oracle {
 // Between two turns of the scheduler, on its thread. When the time is over, the child answers with
 // what it has. It looks at the clock between two attempts, and offers what it has ten times while
 // its time lasts: if an attempt takes longer than the grace, the last offer is the answer.
-// `exists`: for pods that are not pending; called in the child.
+// `exists`: for pods that are not pending; called in the child. `history`: for starts.
 Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& registry,
                          const Question& question, const CompletePods& pods,
-                         const ForkLimits& limits = {}, const PodExists& exists = {});
+                         const ForkLimits& limits = {}, const PodExists& exists = {},
+                         const forecast::RunHistory* history = nullptr);
 
 // Waits for the answer, a SimulationResult as JSON. On any thread. Invalid: the question cannot be
 // asked; the message names the field.

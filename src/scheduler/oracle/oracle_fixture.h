@@ -31,12 +31,16 @@ inline json::value simulationWith(std::string_view spec) {
 struct Asked : scheduler::testing::SchedulerFixture {
   Seam seam{loop, api};
   PodExists exists;
+  forecast::RunHistory history{loop};
   ForkLimits limits{.time = std::chrono::minutes(2)};  // tests share the host with others
 
   Asked() {
     SchedulerOptions options;
     options.configuration = *parseConfiguration(shippedConfiguration({"default-scheduler"}));
     scheduler = *Scheduler::create(std::move(options), registry, seam.executor, &seam.api);
+    scheduler->hooks().podChanging = [this](const auto& before, const auto& after) {
+      history.podChanging(before, after);
+    };
     scheduler->start();
   }
   ~Asked() { scheduler.reset(); }
@@ -44,7 +48,8 @@ struct Asked : scheduler::testing::SchedulerFixture {
   Result<json::value> ask(std::string_view spec, const CompletePods& complete = {}) {
     const auto question = readQuestion(simulationWith(spec));
     if (!question) return fail(Error(question.error()));
-    auto child = oracle::ask(*scheduler, seam, registry, *question, complete, limits, exists);
+    auto child =
+        oracle::ask(*scheduler, seam, registry, *question, complete, limits, exists, &history);
     if (!child) return fail(Error(child.error()));
     const std::atomic<bool> cancelled = false;
     const auto text = answerOf(*std::move(child), cancelled);

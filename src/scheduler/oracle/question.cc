@@ -91,9 +91,15 @@ Result<> readAmounts(const json::value& spec, Question& question) {
       return wrong("spec.fill.pools",
                    fmt::format("\"{}\" is not a label: {}", *question.fill, bad));
   }
+  auto when = readStarts(memberOf(spec, "when"));
+  if (!when) return fail(std::move(when.error()));
+  question.when = *std::move(when);
+  if (question.fill && question.when)
+    return wrong("spec.when", "cannot be asked together with spec.fill");
   const json::value& shape = memberOf(spec, "nodesFor");
   if (shape.is_null()) return {};
-  if (question.fill) return wrong("spec.nodesFor", "cannot be asked together with spec.fill");
+  if (question.fill || question.when)
+    return wrong("spec.nodesFor", "cannot be asked together with spec.fill or spec.when");
   if (!question.addNodes.empty() || !question.drainNodes.empty() || !question.loseNodes.empty())
     return wrong("spec.nodesFor",
                  "has no other nodes: addNodes, drainNodes, loseNodes must be empty");
@@ -130,7 +136,7 @@ Result<> checkFields(const json::value& spec) {
   for (const auto& member : spec.get_object()) {
     const std::string_view name = member.key();
     if (name != "objects" && name != "addNodes" && name != "drainNodes" && name != "loseNodes" &&
-        name != "configuration" && name != "fill" && name != "nodesFor")
+        name != "configuration" && name != "fill" && name != "nodesFor" && name != "when")
       return wrong(fmt::format("spec.{}", name), "unknown field");
   }
   return {};

@@ -13,6 +13,7 @@
 //     loseNodes: [node-3]   # the same, and the nodes are gone
 //     configuration: {...}  # a KubeSchedulerConfiguration instead of the scheduler's
 //     fill: {pools: LABEL}  # how many copies of the objects fit (filling.h), by a label of nodes
+//     when: {pods: [team-a/p]}  # when these start (starts/starts_question.h)
 //     nodesFor: {like: node-1}  # or node: {...}; how many such nodes the objects need, if the
 //                           # cluster has no other nodes and no other pods (nodes_needed.h)
 //
@@ -26,6 +27,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "scheduler/oracle/starts/starts_question.h"
 
 namespace koord::scheduler::oracle {
 
@@ -61,6 +63,7 @@ struct Question {
   // At most one of these.
   std::optional<std::string> fill;   // pools: a label of nodes; "" = the usual one
   std::optional<NewNodes> nodesFor;  // its count has no meaning
+  std::optional<StartsQuestion> when;
 };
 
 // The object's namespace; "default" if it names none.

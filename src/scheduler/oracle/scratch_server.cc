@@ -135,6 +135,13 @@ void ScratchServer::deletePod(const std::string& uid) {
   });
 }
 
+void ScratchServer::endPod(const std::string& uid) {
+  const PodObject last = podOf(uid, {});
+  if (!last) return;
+  changed_.erase(uid);
+  scheduler_.podDeleted(last);
+}
+
 void ScratchServer::useBudgets(const api::Pod& pod) {
   auto& store = scheduler_.stores().of<api::PodDisruptionBudget>();
   for (const auto& before : disruptionBudgetsOf(*scheduler_.profiles().begin()->second).of(pod)) {

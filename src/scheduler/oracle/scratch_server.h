@@ -27,6 +27,8 @@ class ScratchServer {
   // --- What users write.
   void createPod(std::shared_ptr<api::Pod> pod);
   void deletePod(const std::string& uid);
+  // A pod that has ended by itself: the API reports its deletion, and no budget counts it.
+  void endPod(const std::string& uid);
   // Of a stored kind. False: the object exists, and was changed as `kubectl apply` does: its uid,
   // status, and fields that the new one leaves out stay.
   Result<bool> create(const json::value& object);

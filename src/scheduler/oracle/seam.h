@@ -18,6 +18,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "base/executor.h"
@@ -33,6 +34,7 @@ class SeamExecutor final : public Executor {
   ~SeamExecutor() override;
 
   WallTime wallNow() const override {
+    if (held_) return *held_;
     return cut_ ? WallTime(now_.time_since_epoch() + ahead_) : inner_.wallNow();
   }
   SteadyTime steadyNow() const override { return cut_ ? now_ : inner_.steadyNow(); }
@@ -46,6 +48,8 @@ class SeamExecutor final : public Executor {
   bool isCut() const { return cut_; }
 
   // --- After cut().
+  // The wall clock stands still from now on. What is compared with it keeps its age.
+  void holdWall() { held_ = wallNow(); }
   // Runs what is ready, without moving time, until done() returns true. Returns true if it did.
   bool runReady(const std::function<bool()>& done);
   // Moves time to the next timer, unless that is after `limit`; false: there is none until then.
@@ -73,6 +77,7 @@ class SeamExecutor final : public Executor {
   bool cut_ = false;
   SteadyTime now_{};
   Duration ahead_{};  // of the wall clock
+  std::optional<WallTime> held_;
   TimerQueue due_;
 };
 

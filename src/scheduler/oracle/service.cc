@@ -17,6 +17,9 @@ namespace koord::scheduler::oracle {
 
 namespace {
 
+// Many courses are played (starts/starts.h).
+constexpr ForkLimits kStartsLimits{.time = std::chrono::seconds(15)};
+
 // Different rights of one question.
 constexpr std::size_t kMaxRights = 1'000;
 
@@ -197,8 +200,8 @@ Task<Result<json::value>> Service::simulate(const Question& question, const Comp
     co_return fail(ErrorCode::Unavailable,
                    "this scheduler uses HTTP extenders, which a simulation cannot ask");
   if (*cancelled) co_return fail(ErrorCode::Cancelled, "the client has gone");
-  auto forked =
-      ask(*subject.scheduler, *subject.seam, registry_, question, pods, {}, subject.exists);
+  auto forked = ask(*subject.scheduler, *subject.seam, registry_, question, pods,
+                    question.when ? kStartsLimits : ForkLimits(), subject.exists, subject.history);
   if (!forked) co_return fail(std::move(forked.error()));
   auto waiting =
       aside(executor_, [&child = *forked, &cancelled = *cancelled]() -> Result<json::value> {

@@ -34,7 +34,8 @@ class Service {
   struct Subject {
     Scheduler* scheduler = nullptr;
     Seam* seam = nullptr;
-    PodExists exists;  // as ask() takes it
+    PodExists exists;                               // as ask() takes it
+    const forecast::RunHistory* history = nullptr;  // likewise
     // Without a scheduler: why.
     const char* absent = "the scheduler has not read the whole cluster yet";
   };

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
+#include "koordctl/common/active_jobs.h"
 #include "koordctl/common/manifest_file.h"
 #include "koordctl/common/scheduler_client.h"
 #include "koordctl/explain/device_picture.h"
@@ -22,6 +23,7 @@
 #include "koordctl/explain/plugin_answers.h"
 #include "koordctl/explain/pod_in_file.h"
 #include "koordctl/explain/recommendation_text.h"
+#include "koordctl/explain/starts_text.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
 
@@ -100,6 +102,10 @@ class Explainer {
     if (options_.about != ExplainOptions::About::Pod) {
       auto asking = runPlugin();
       auto answer = co_await asking;
+      if (answer) {
+        auto adding = addStarts(*answer);
+        co_await adding;
+      }
       co_return answer;
     }
     auto asking = runPod();
@@ -107,6 +113,8 @@ class Explainer {
     if (answer && options_.file.empty()) {
       auto adding = addPlugins(*answer);
       co_await adding;
+      auto addingStarts = addStarts(*answer);
+      co_await addingStarts;
     }
     co_return answer;
   }
@@ -251,6 +259,48 @@ class Explainer {
     auto askingLast = queryPlugin("ElasticQuota", "explain/" + quota);
     auto levels = co_await askingLast;
     if (levels) into->insert_or_assign("quota", *std::move(levels));
+  }
+
+  // Adds the estimate of when the pod, the gang or the quota's pods start, if they wait.
+  Task<void> addStarts(json::value& answer) {
+    std::string kind, name;
+    switch (options_.about) {
+      case ExplainOptions::About::Pod:
+        if (textAt(answer, "node").empty()) kind = "pods";
+        name = keyOf(options_);
+        break;
+      case ExplainOptions::About::Gang:
+        if (const json::value& pending = memberOf(answer, "pendingChildren");
+            pending.is_object() && !pending.get_object().empty())
+          kind = "gangs";
+        name = keyOf(options_);
+        break;
+      case ExplainOptions::About::Quota:
+        if (countAt(memberOf(answer, "pods"), "waiting") > 0) kind = "quotas";
+        name = options_.name;
+        break;
+      default:
+        break;
+    }
+    if (kind.empty() || !answer.is_object()) co_return;
+    json::array jobs;
+    if (auto config = loadChoice(choice_)) {
+      kube::HttpApi api(scheduler_.http(), executor_, *std::move(config));
+      std::string space = options_.namespace_;
+      auto listing = activeJobs(api, std::move(space));
+      jobs = co_await listing;
+    }
+    net::HttpRequest request;
+    request.method = "POST";
+    request.url = scheduler_.url() + "/apis/v1/simulations";
+    request.headers = {{"Content-Type", "application/json"}};
+    request.body = toJson(startsQuestion(kind, name, std::move(jobs)));
+    auto asking = ask(std::move(request));
+    auto found = co_await asking;
+    json::value estimate =
+        found ? estimateIn(*found)
+              : json::value(json::object{{"state", "none"}, {"message", found.error().message}});
+    if (!estimate.is_null()) answer.get_object().insert_or_assign("starts", std::move(estimate));
   }
 
   Task<Result<json::value>> queryPlugin(std::string plugin, std::string path) {

@@ -6,6 +6,7 @@
 
 #include "koordctl/explain/layout.h"
 #include "koordctl/explain/plugin_answers.h"
+#include "koordctl/explain/starts_text.h"
 
 namespace koord::koordctl {
 
@@ -24,6 +25,7 @@ void addState(std::string& out, const json::value& answer) {
     out += fmt::format("Gated  by {}\n", gate);
   if (const auto& waits = arrayAt(answer, "waitsFor"); !waits.empty())
     out += fmt::format("Waits  for a change that concerns {}\n", joined(waits));
+  out += startsText(memberOf(answer, "starts"));
 }
 
 void addVerdicts(std::string& out, const json::value& answer) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "koordctl/explain/layout.h"
+#include "koordctl/explain/starts_text.h"
 
 namespace koord::koordctl {
 
@@ -357,6 +358,7 @@ std::string gangText(const json::value& answer) {
   addMembers(out, "bound", at(answer, "boundChildren"));
   addMembers(out, "waiting to be bound", at(answer, "waitingForBindChildren"));
   addMembers(out, "pending", at(answer, "pendingChildren"));
+  out += startsText(memberOf(answer, "starts"));
   const auto* satisfied = at(answer, "onceResourceSatisfied");
   if (satisfied && *satisfied == true)
     addParagraph(out, "", "The gang was complete before; later pods do not wait.");
@@ -372,6 +374,7 @@ std::string quotaText(const json::value& answer) {
   if (const auto* count = at(answer, "pods"); count && count->is_object())
     out += fmt::format("{} in it, {} waiting\n", pods(scalar(at(*count, "assigned"))),
                        scalar(at(*count, "waiting")));
+  out += startsText(memberOf(answer, "starts"));
   addUsers(out, answer);
   addProblems(out, answer);
   return out;

@@ -7,6 +7,7 @@
 
 #include "api/core.h"
 #include "api/workloads.h"
+#include "koordctl/common/active_jobs.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
 #include "scheduler/oracle/question.h"
@@ -61,6 +62,12 @@ Task<Result<SimulationAnswer>> ClusterSimulation::ask(json::object spec) {
     auto reading = completeJobs(api, objects.get_array());
     auto unread = co_await reading;
     std::ranges::move(unread, std::back_inserter(answer.notes));
+  }
+  if (json::value* when = spec.if_contains("when"); when && when->is_object()) {
+    std::string space = defaultNamespace();
+    auto listing = activeJobs(api, std::move(space));
+    auto jobs = co_await listing;
+    when->get_object().insert_or_assign("jobs", std::move(jobs));
   }
   auto finding = scheduler_.find();
   auto found = co_await finding;

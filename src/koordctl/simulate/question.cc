@@ -88,4 +88,23 @@ Result<json::value> newNodes(int count, const std::string& shape) {
                     {"status", json::object{{"capacity", *amounts}, {"allocatable", *amounts}}}}}});
 }
 
+Result<json::object> startsIn(const std::vector<std::string>& names,
+                              const std::string& namespace_) {
+  json::object when;
+  for (const std::string& text : names) {
+    const auto slash = text.find('/');
+    const std::string kind = text.substr(0, slash);
+    std::string name = slash == text.npos ? "" : text.substr(slash + 1);
+    const bool known = kind == "pod" || kind == "gang" || kind == "quota";
+    if (!known || name.empty())
+      return fail(ErrorCode::Invalid,
+                  fmt::format("--when: \"{}\" must be pod/NAME, gang/NAME or quota/NAME", text));
+    if (kind != "quota" && name.find('/') == name.npos) name = namespace_ + "/" + name;
+    json::value& list = when[kind + "s"];
+    if (!list.is_array()) list = json::array();
+    list.get_array().push_back(json::string(name));
+  }
+  return when;
+}
+
 }  // namespace koord::koordctl

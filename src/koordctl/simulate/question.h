@@ -32,6 +32,9 @@ Result<json::object> amountsIn(const std::string& text, const std::string& flag)
 // An entry of spec.addNodes. shape: a node's name, or amounts as "cpu=8,memory=32Gi,pods=110".
 Result<json::value> newNodes(int count, const std::string& shape);
 
+// spec.when for "pod/NAME", "gang/NAMESPACE/NAME" or "quota/NAME". Invalid: another text.
+Result<json::object> startsIn(const std::vector<std::string>& names, const std::string& namespace_);
+
 struct SimulationAnswer {
   json::value result;              // a SimulationResult
   std::vector<std::string> notes;  // what the question lacked, or how the asked scheduler differs

@@ -32,6 +32,11 @@ Result<json::object> readSpec(const SimulateOptions& options, const std::string&
     for (const std::string& name : *names) list.push_back(json::string(name));
     spec[field] = std::move(list);
   }
+  if (!options.when.empty()) {
+    auto when = startsIn(options.when, space);
+    if (!when) return fail(std::move(when.error()));
+    spec["when"] = *std::move(when);
+  }
   if (options.replay.configs.empty()) return spec;
   auto configuration = configurationIn(options.replay.configs.front());
   if (!configuration) return fail(std::move(configuration.error()));
@@ -55,6 +60,7 @@ int runSimulate(const SimulateOptions& options) {
   const std::string text =
       formatted(result, options.output, [&] { return simulationText(result, options.explain); });
   std::fputs(printable(text).c_str(), stdout);
+  if (!options.when.empty()) return allEstimated(result) ? 0 : 1;
   return allPlaced(result) ? 0 : 1;
 }
 
@@ -62,7 +68,7 @@ std::string problemOf(const SimulateOptions& options) {
   if (options.addNodes > 0 && options.shape.empty()) return "--add-nodes: needs --shape";
   if (options.addNodes == 0 && !options.shape.empty()) return "--shape: needs --add-nodes";
   const bool asks = !options.files.empty() || options.addNodes > 0 || !options.drain.empty() ||
-                    !options.lose.empty();
+                    !options.lose.empty() || !options.when.empty();
   if (std::string problem = problemOf(options.source); !problem.empty()) return problem;
   if (!options.study.folder.empty())
     return asks || !options.replay.trace.empty() || !options.source.snapshot.empty()
@@ -71,10 +77,10 @@ std::string problemOf(const SimulateOptions& options) {
   if (!options.replay.trace.empty() && !options.source.snapshot.empty())
     return "one of --snapshot and --trace";
   if (!options.replay.trace.empty())
-    return asks ? "--trace: without --filename, --add-nodes, --drain and --lose" : "";
+    return asks ? "--trace: without --filename, --add-nodes, --drain, --lose and --when" : "";
   if (options.replay.configs.size() > 1) return "one --config, except with --trace";
   if (!asks && options.replay.configs.empty())
-    return "one of --filename, --add-nodes, --drain, --lose, --config, --trace and "
+    return "one of --filename, --add-nodes, --drain, --lose, --when, --config, --trace and "
            "--colocation";
   return {};
 }
@@ -92,6 +98,8 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
       "  koordctl simulate -f job.yaml\n"
       "  koordctl simulate -f job.yaml --add-nodes 4 --shape cpu=64,memory=256Gi\n"
       "  koordctl simulate --drain node-7 --explain\n\n"
+      "With --when it estimates when pods, gangs or the pods of a quota start.\n\n"
+      "  koordctl simulate --when pod/team-a/train-0 --add-nodes 2 --shape node-7\n\n"
       "With --snapshot the file of 'koordctl snapshot' takes the place of the cluster.\n\n"
       "  koordctl simulate --snapshot case.snap -f job.yaml\n\n"
       "With --trace it replays a trace of tasks instead and prints a report as JSON, without a\n"
@@ -115,6 +123,9 @@ void addSimulateCommand(flags::Commands& commands, SimulateOptions& options) {
   set.list("drain", options.drain, "Nodes whose pods are evicted and created again")
       .completeBy(nodes);
   set.list("lose", options.lose, "The same, and the nodes are gone").completeBy(nodes);
+  set.list("when", options.when,
+           "What starts: pod/NAME, gang/NAME or quota/NAME; NAME as NAMESPACE/NAME, or in the "
+           "namespace of --namespace");
   set.list("config", options.replay.configs,
            "KubeSchedulerConfiguration to use instead; with --trace several to compare, each as "
            "FILE or NAME=FILE, by default DeviceShare with and without FragmentationAware");

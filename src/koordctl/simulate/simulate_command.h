@@ -26,6 +26,7 @@ struct SimulateOptions {
   std::string shape;  // a node's name, or "cpu=8,memory=32Gi"
   std::vector<std::string> drain;
   std::vector<std::string> lose;
+  std::vector<std::string> when;  // "pod/NAME", "gang/NAMESPACE/NAME", "quota/NAME"
   bool explain = false;
   std::string output;  // "", json, yaml
   SimulationSource source;

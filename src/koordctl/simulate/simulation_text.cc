@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
 #include "koordctl/explain/layout.h"
+#include "koordctl/explain/starts_text.h"
 
 namespace koord::koordctl {
 
@@ -170,6 +172,11 @@ std::string simulationText(const json::value& result, bool explain) {
   const json::value* found = find(result, "status");
   if (!found) return "the answer has no status\n";
   const json::value& status = *found;
+  if (const json::value* when = find(status, "when")) {
+    std::string text = estimatesText(*when);
+    addStatusNotes(text, status);
+    return text;
+  }
   std::string out =
       fmt::format("{} placed, {} pending", countAt(status, "placed"), countAt(status, "pending"));
   if (const std::int64_t rest = countAt(status, "notTried"); rest > 0)
@@ -184,6 +191,15 @@ std::string simulationText(const json::value& result, bool explain) {
   addQuotas(out, status);
   addStatusNotes(out, status);
   return out;
+}
+
+bool allEstimated(const json::value& result) {
+  const json::value& when = memberOf(memberOf(result, "status"), "when");
+  const json::array& estimates = arrayAt(when, "estimates");
+  return !estimates.empty() && std::ranges::all_of(estimates, [](const json::value& estimate) {
+    const std::string_view state = textAt(estimate, "state");
+    return state == "estimated" || state == "latestOnly" || state == "running";
+  });
 }
 
 bool allPlaced(const json::value& result) {

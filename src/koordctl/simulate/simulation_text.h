@@ -16,6 +16,8 @@ std::string simulationText(const json::value& result, bool explain);
 void addQuotas(std::string& out, const json::value& status);
 void addStatusNotes(std::string& out, const json::value& status);
 std::string counted(std::int64_t number, std::string_view what);  // "3 pods"
+// True if every start that was asked for is known, or has been.
+bool allEstimated(const json::value& result);
 // True if every pod has a node and nothing was left out.
 bool allPlaced(const json::value& result);
 

@@ -30,7 +30,10 @@ class SnapshotApi::Follower final : public kube::Watch {
 };
 
 void SnapshotApi::add(std::string_view resource, std::string_view object) {
-  if (resource == "pods" && hasEnded(object)) return;
+  if (resource == "pods" && hasEnded(object)) {
+    if (onEnded) onEnded(object);
+    return;
+  }
   auto found = objects_.find(resource);
   if (found == objects_.end()) found = objects_.emplace(resource, std::vector<std::string>()).first;
   found->second.emplace_back(object);

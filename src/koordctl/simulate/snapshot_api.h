@@ -3,6 +3,7 @@
 // SnapshotApi: the objects of a snapshot as informers read them: a server whose state never
 // changes. A watch receives the whole state of its resource. Calls fail.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +21,8 @@ class SnapshotApi final : public kube::Api {
   // resource: "pods", "deployments.apps". object: JSON. Before the first watch. Pods that have
   // ended are left out, as schedulers ask.
   void add(std::string_view resource, std::string_view object);
+  // Called for pods that have ended. May be empty.
+  std::function<void(std::string_view object)> onEnded;
   // Frees the texts, when the informers have read them.
   void clear() { objects_.clear(); }
 

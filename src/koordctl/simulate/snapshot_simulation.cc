@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "base/virtual_loop.h"
 #include "cluster/snapshot/snapshot_reader.h"
+#include "koordctl/common/active_jobs.h"
 #include "koordctl/explain/layout.h"
 #include "koordctl/simulate/question.h"
 #include "koordctl/simulate/snapshot_api.h"
@@ -37,21 +38,29 @@ using Specs = std::vector<json::object>;
 // What the questions need of the snapshot beside the scheduler's own objects.
 class Contents {
  public:
-  Contents(SnapshotApi& api, const Specs& specs) : api_(api) {
+  Contents(SnapshotApi& api, const Executor& clock, const Specs& specs)
+      : api_(api), history_(clock) {
     for (const json::object& spec : specs) {
       for (const char* field : {"drainNodes", "loseNodes"})
         for (const json::value& node : arrayAt(spec, field))
           if (node.is_string()) left_.emplace(node.get_string());
       for (const json::value& object : arrayAt(spec, "objects"))
         if (auto key = jobIn(object)) askedJobs_.insert(*std::move(key));
+      estimates_ = estimates_ || !memberOf(spec, "when").is_null();
     }
+    if (!estimates_) return;
+    api_.onEnded = [this](std::string_view text) {
+      const auto document = parseJson(text);
+      const auto pod = document ? api::decode<api::Pod>(*document) : fail(document.error());
+      if (pod) history_.learn(*pod);
+    };
   }
 
   Result<> add(std::string_view resource, std::string_view text) {
     api_.add(resource, text);
     const bool isClass = resource == "priorityclasses.scheduling.k8s.io";
     const bool isConfig = resource == "configmaps" && text.find(kConfigMap) != text.npos;
-    const bool isJob = resource == "jobs.batch" && !askedJobs_.empty();
+    const bool isJob = resource == "jobs.batch" && (estimates_ || !askedJobs_.empty());
     if (!isClass && !isConfig && !isJob && !(resource == "pods" && !left_.empty())) return {};
     auto object = parseJson(text);
     if (!object) return fail(std::move(object.error()).within(resource));
@@ -73,6 +82,10 @@ class Contents {
 
   const scheduler::oracle::CompletePods& pods() const { return pods_; }
   const std::string& configuration() const { return configuration_; }
+
+  // Of starts: what the pods that have ended say.
+  const scheduler::forecast::RunHistory& history() const { return history_; }
+  json::array runningJobs() const { return activeJobsIn(json::object{{"items", running_}}); }
 
   // If the object is a Job that the snapshot has.
   void completeJob(json::value& object) const {
@@ -111,6 +124,7 @@ class Contents {
   void addJob(json::value job) {
     api::ObjectKey key{std::string(textAt(job, "metadata", "namespace")),
                        std::string(textAt(job, "metadata", "name"))};
+    if (estimates_) running_.push_back(job);
     if (askedJobs_.contains(key)) jobs_.emplace(std::move(key), std::move(job));
   }
 
@@ -135,6 +149,9 @@ class Contents {
   scheduler::oracle::CompletePods pods_;        // on them
   std::set<api::ObjectKey> askedJobs_;          // of the question
   std::map<api::ObjectKey, json::value> jobs_;  // of these, those of the snapshot
+  bool estimates_ = false;                      // starts are asked for
+  json::array running_;                         // then all Jobs
+  scheduler::forecast::RunHistory history_;
   Classes classes_;
   Classes::const_iterator byDefault_ = classes_.end();
   std::string configuration_;  // of the ConfigMap; "" = it does not exist
@@ -162,14 +179,15 @@ class FileScheduler {
   }
 
   Result<json::value> ask(const json::value& simulation,
-                          const scheduler::oracle::CompletePods& pods) {
+                          const scheduler::oracle::CompletePods& pods,
+                          const scheduler::forecast::RunHistory& history) {
     const auto question = scheduler::oracle::readQuestion(simulation);
     if (!question) return fail(Error(question.error()));
     const scheduler::oracle::PodExists exists = [this](const api::ObjectKey& pod) {
       return !informers_->versionOf(pod).empty();
     };
-    auto child =
-        scheduler::oracle::ask(*scheduler_, seam_, registry_, *question, pods, kLimits, exists);
+    auto child = scheduler::oracle::ask(*scheduler_, seam_, registry_, *question, pods, kLimits,
+                                        exists, &history);
     if (!child) return fail(std::move(child.error()));
     const std::atomic<bool> cancelled = false;
     const auto text = scheduler::oracle::answerOf(*std::move(child), cancelled);
@@ -217,7 +235,7 @@ struct Snapshot {
   void begin(WallTime time, const Specs& specs) {
     loop.emplace(time);
     api.emplace(*loop);
-    contents.emplace(*api, specs);
+    contents.emplace(*api, *loop, specs);
   }
 };
 
@@ -262,7 +280,10 @@ Result<Answers> simulateOn(Snapshot& snapshot, Specs specs) {
         contents.setPriority(object);
         contents.completeJob(object);
       }
-    auto result = reader.ask(scheduler::oracle::simulationOf(std::move(spec)), contents.pods());
+    if (json::value* when = spec.if_contains("when"); when && when->is_object())
+      when->get_object().insert_or_assign("jobs", contents.runningJobs());
+    auto result = reader.ask(scheduler::oracle::simulationOf(std::move(spec)), contents.pods(),
+                             contents.history());
     if (!result) return fail(std::move(result.error()));
     answers.push_back({*std::move(result), notes});
   }

@@ -69,6 +69,7 @@ class SnapshotSimulation : public ::testing::Test {
         R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
         R"("metadata":{"name":"important"},"value":1000})");
     for (const std::string& text : jobs_) add("jobs.batch", text);
+    for (const std::string& text : morePods_) add("pods", text);
     for (const std::string& text : moreClasses_) add("priorityclasses.scheduling.k8s.io", text);
     ASSERT_TRUE((*writer)->finish());
   }
@@ -98,6 +99,7 @@ class SnapshotSimulation : public ::testing::Test {
 
   std::string folder_ = testMemoryFolder() + "/simulation-XXXXXX";
   std::string file_;
+  std::vector<std::string> morePods_;
   std::vector<std::string> moreClasses_;  // objects
   std::vector<std::string> jobs_;
 };
@@ -196,6 +198,47 @@ TEST_F(SnapshotSimulation, of_a_job_of_the_file_what_still_has_to_run_is_created
   std::filesystem::remove(file_);
   take();
   EXPECT_EQ(memberOf(ask(job), "placed"), json::value(4));
+}
+
+// A pod of the Job "train", which began so many minutes before the snapshot.
+std::string jobPodText(const std::string& name, const std::string& node, int cpus, int began,
+                       int ended = 0) {
+  const auto minutesAgo = [](int minutes) {
+    return fmt::format("2026-11-27T11:{:02}:00Z", 60 - minutes);
+  };
+  std::string status = R"("phase":"Pending")";
+  if (!node.empty())
+    status = fmt::format(R"("phase":"{}","startTime":"{}")", ended > 0 ? "Succeeded" : "Running",
+                         minutesAgo(began));
+  if (ended > 0)
+    status += fmt::format(
+        R"(,"containerStatuses":[{{"name":"main","state":{{"terminated":{{"finishedAt":"{}"}}}}}}])",
+        minutesAgo(ended));
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default",)"
+      R"("uid":"{}","ownerReferences":[{{"apiVersion":"batch/v1","kind":"Job",)"
+      R"("name":"train","uid":"train","controller":true}}]}},"spec":{{"nodeName":"{}",)"
+      R"("schedulerName":"default-scheduler","restartPolicy":"Never","priority":0,)"
+      R"("containers":[{{"name":"main","image":"i","resources":{{"requests":{{"cpu":"{}"}}}}}}]}},)"
+      R"("status":{{{}}}}})",
+      name, name, node, cpus, status);
+}
+
+TEST_F(SnapshotSimulation, estimates_starts_from_the_pods_that_have_ended) {
+  for (int i = 0; i < 4; ++i)
+    morePods_.push_back(jobPodText(fmt::format("train-{}", i), "large", 8, 40 + i, 20 + i));
+  morePods_.push_back(jobPodText("train-5", "large", 8, 15));
+  morePods_.push_back(jobPodText("train-6", "", 8, 0));
+  jobs_.push_back(
+      R"({"metadata":{"name":"train","namespace":"default","uid":"train"},"spec":{"parallelism":2,)"
+      R"("completions":9},"status":{"active":2,"succeeded":4}})");
+  take();
+  const std::string question = "when: {pods: [default/train-6]}";
+  const json::value status = ask(question);
+  const json::array& estimates = arrayAt(memberOf(status, "when"), "estimates");
+  ASSERT_EQ(estimates.size(), 1u) << toJson(status);
+  EXPECT_EQ(textAt(estimates[0], "state"), "estimated") << toJson(status);
+  EXPECT_NEAR(realNumber(memberOf(memberOf(estimates[0], "next"), "likely")).value_or(0), 300, 60);
 }
 
 }  // namespace

@@ -11,9 +11,10 @@
 
 namespace koord::scheduler::oracle {
 
-// The rights to do what the question supposes and to read what it asks about: create its objects in their namespaces, create
-// nodes, patch or delete nodes, and update the scheduler's configuration, which is a ConfigMap of
-// `home`, the namespace of the scheduler. Objects that are not simulated need none.
+// The rights to do what the question supposes, and to read what it asks about: create its objects
+// in their namespaces, create nodes, patch or delete nodes, and update the scheduler's
+// configuration, which is a ConfigMap of `home`, the namespace of the scheduler. Objects that are
+// not simulated need none. Of starts: get the pods, list those of the gangs, list the quotas.
 std::vector<kube::ResourceAccess> rightsFor(const Question& question, const std::string& home);
 // In addition: to update those of its objects that exist already.
 std::vector<kube::ResourceAccess> rightsToChange(const Question& question, Scheduler& scheduler);

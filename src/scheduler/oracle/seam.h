@@ -13,6 +13,7 @@
 //
 // On the scheduler's thread; post() may be called on any thread. Must outlive the scheduler.
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <list>
@@ -52,6 +53,8 @@ class SeamExecutor final : public Executor {
   void holdWall() { held_ = wallNow(); }
   // Runs what is ready, without moving time, until done() returns true. Returns true if it did.
   bool runReady(const std::function<bool()>& done);
+  // Moves time, whatever timers are due before; each of them fires once in runReady().
+  void moveTo(SteadyTime time) { now_ = std::max(now_, time); }
   // Moves time to the next timer, unless that is after `limit`; false: there is none until then.
   bool skipTo(SteadyTime limit);
 

@@ -170,5 +170,26 @@ TEST(SimulationService, a_client_that_is_gone_ends_its_simulation_and_frees_the_
   EXPECT_EQ(s.post(kOnePod)->status, 200);
 }
 
+TEST(SimulationService, who_asks_when_a_pod_starts_must_be_allowed_to_read_it) {
+  Served s;
+  s.runs(aPod("secret", "theirs").request("cpu", "4"), "a");
+  s.create(aPod("waits").request("cpu", "4"));
+  s.run();
+  const std::string question = "when: {pods: [default/waits]}";
+  const auto refused = s.post(question);
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_THAT(refused->message(), HasSubstr("cannot get pods \"waits\" in namespace \"default\""));
+  s.rights.insert("get pods \"waits\" in namespace \"default\"");
+  const auto answer = s.post(question);
+  EXPECT_EQ(answer->status, 200) << answer->body;
+  EXPECT_THAT(answer->body, HasSubstr(R"("unknownPods":1)"));
+  EXPECT_THAT(answer->body, HasSubstr(R"("hiddenUnknown":1)"));
+  EXPECT_THAT(answer->body, ::testing::Not(HasSubstr("secret")));
+  s.rights.insert("list pods");
+  EXPECT_THAT(s.post(question)->body, HasSubstr("secret"));
+  EXPECT_THAT(s.post("when: {gangs: [theirs/g]}")->message(), HasSubstr("cannot list pods in"));
+  EXPECT_THAT(s.post("when: {quotas: [q]}")->message(), HasSubstr("cannot list elasticquotas"));
+}
+
 }  // namespace
 }  // namespace koord::scheduler::oracle::testing

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <set>
+#include <thread>
 #include <tuple>
 
+#include "scheduler/oracle/budget.h"
 #include "scheduler/oracle/starts/timeline.h"
 #include "scheduler/services/explain.h"
 
@@ -15,6 +18,7 @@ namespace koord::scheduler::oracle {
 
 namespace {
 
+constexpr std::size_t kMaxCoursesAtOnce = 4;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxRunsShown = 5;
 constexpr std::size_t kMaxNodesShown = 5;
@@ -89,25 +93,37 @@ Starts::Starts(Course& course, SeamExecutor& executor, const StartsQuestion& que
 
 void Starts::run() {
   if (asked_.empty()) return;
-  const std::atomic<bool> cancelled = false;
-  for (int number = 0; number < kCourses; ++number) {
-    if (isLate && isLate()) late_ = true;
-    if (late_) return;
-    const auto child = [&](const ChildSide&) { ChildSide::finish(playCourse(number)); };
-    auto forked = ForkedAnswer::start(kCourseLimits, child, [] { ChildSide::finish("null"); });
-    auto text = forked ? forked->wait(cancelled) : Result<std::string>(fail(Error(forked.error())));
-    if (!text) {
-      problem_ = text.error().message;
-      return;
+  const std::size_t atOnce =
+      boundedChildren(kMaxCoursesAtOnce, std::thread::hardware_concurrency(), kCgroupRoot);
+  std::deque<Result<ForkedAnswer>> running;
+  for (int number = 0; number < kCourses || !running.empty();) {
+    if (number < kCourses && running.size() < std::max<std::size_t>(atOnce, 1)) {
+      if (isLate && isLate()) late_ = true;
+      if (late_) return;
+      const auto child = [&](const ChildSide&) { ChildSide::finish(playCourse(number)); };
+      running.push_back(
+          ForkedAnswer::start(kCourseLimits, child, [] { ChildSide::finish("null"); }));
+      ++number;
+      continue;
     }
-    const auto document = parseJson(*text);
-    auto outcome = document ? readOutcome(*document) : std::nullopt;
-    if (!outcome) {
-      late_ = true;
-      return;
-    }
-    outcomes_.push_back(*std::move(outcome));
+    if (!take(std::move(running.front()))) return;
+    running.pop_front();
   }
+}
+
+bool Starts::take(Result<ForkedAnswer> forked) {
+  const std::atomic<bool> cancelled = false;
+  const auto text =
+      forked ? forked->wait(cancelled) : Result<std::string>(fail(Error(forked.error())));
+  if (!text) {
+    problem_ = text.error().message;
+    return false;
+  }
+  const auto document = parseJson(*text);
+  auto outcome = document ? readOutcome(*document) : std::nullopt;
+  late_ = !outcome;
+  if (outcome) outcomes_.push_back(*std::move(outcome));
+  return !late_;
 }
 
 bool Starts::isComplete() const {
@@ -135,7 +151,7 @@ std::string Starts::playCourse(int number) const {
         const PodPtr now = course_.scheduler().pending(api::keyOf(pod->pod->metadata));
         open["message"] = waitReason(course_.scheduler(), now ? *now : *pod);
       }
-      if (number == 0) open.emplace("unknown", endlessOn(timeline, *pod->pod));
+      if (isExample(starts.size())) open.emplace("unknown", endlessOn(timeline, *pod->pod));
       starts.push_back(std::move(open));
       continue;
     }
@@ -147,6 +163,17 @@ std::string Starts::playCourse(int number) const {
                                   {"ended", std::move(ended)}});
   }
   return toJson(starts);
+}
+
+// True for the first pod of a target, unless an earlier course says already why it does not start.
+bool Starts::isExample(std::size_t position) const {
+  return std::ranges::any_of(positions_,
+                             [&](const auto& positions) {
+                               return !positions.empty() && positions.front() == position;
+                             }) &&
+         std::ranges::all_of(outcomes_, [&](const Outcome& outcome) {
+           return outcome.starts[position].has_value();
+         });
 }
 
 // The pods without a known end on the node that comes nearest to the pod, else in the cluster.
@@ -233,6 +260,21 @@ json::array Starts::describeRuns(const std::vector<const Started*>& starts) cons
   return out;
 }
 
+// Of a target without pods that wait.
+std::pair<const char*, const char*> Starts::settledState(std::size_t target) const {
+  const TargetPods& pods = targets_[target];
+  if (pods.leftOut > 0) return {"none", "too many pods are asked about"};
+  if (pods.placed > 0) return {"running", ""};
+  if (question_.targets[target].kind == StartTarget::Kind::Quota)
+    return {"running", "no pod waits in the quota"};
+  return {"notFound", "there is no such pod"};
+}
+
+const char* Starts::whyTooFew() const {
+  if (late_) return "the time limit was reached before enough courses were played";
+  return problem_.empty() ? "the estimate was not finished" : problem_.c_str();
+}
+
 json::object Starts::describeTarget(std::size_t target) const {
   const StartTarget& named = question_.targets[target];
   const TargetPods& pods = targets_[target];
@@ -244,21 +286,19 @@ json::object Starts::describeTarget(std::size_t target) const {
     out.emplace("placed", pods.placed);
     out.emplace("node", pods.node);
   }
-  const auto refuse = [&](const char* state, std::string message) {
-    out.emplace("state", state);
-    if (!message.empty()) out.emplace("message", message);
+  const bool few = outcomes_.size() < kFewestCourses;
+  if (!pods.waiting.empty() && !few) {
+    addEstimate(out, target);
     return out;
-  };
-  if (pods.waiting.empty()) {
-    if (pods.leftOut > 0) return refuse("none", "too many pods are asked about");
-    if (pods.placed > 0) return refuse("running", "");
-    return named.kind == StartTarget::Kind::Quota ? refuse("running", "no pod waits in the quota")
-                                                  : refuse("notFound", "the pod does not exist");
   }
-  if (outcomes_.size() < kFewestCourses)
-    return refuse("none", late_ ? "the time limit was reached before enough courses were played"
-                          : problem_.empty() ? "the estimate was not finished"
-                                             : problem_);
+  const auto [state, message] =
+      pods.waiting.empty() ? settledState(target) : std::pair("none", whyTooFew());
+  out.emplace("state", state);
+  if (*message != '\0') out.emplace("message", message);
+  return out;
+}
+
+void Starts::addEstimate(json::object& out, std::size_t target) const {
   std::vector<double> first, last;
   std::vector<std::pair<double, const Outcome*>> byFirst;
   bool latestOnly = false;
@@ -275,31 +315,35 @@ json::object Starts::describeTarget(std::size_t target) const {
     byFirst.emplace_back(next, &outcome);
   }
   const Bounds next = boundsOf(first);
-  if (std::isinf(next.latest)) {
-    const std::size_t position = positions_[target].front();
-    const Outcome* open = &outcomes_.front();
-    for (const Outcome& outcome : outcomes_)
-      if (!outcome.starts[position] && open->starts[position]) open = &outcome;
-    out.emplace("unknown", memberOf(outcomes_.front().unknown[position], "pods"));
-    out.emplace("unknownPods", memberOf(outcomes_.front().unknown[position], "count"));
-    return refuse("none", open->messages[position]);
-  }
+  if (std::isinf(next.latest)) return addRefusal(out, positions_[target].front());
+  const bool isPod = question_.targets[target].kind == StartTarget::Kind::Pod;
   out.emplace("state", latestOnly ? "latestOnly" : "estimated");
   out.emplace("next", jsonOf(next, latestOnly));
-  if (named.kind != StartTarget::Kind::Pod && pods.leftOut == 0)
+  if (!isPod && targets_[target].leftOut == 0)
     if (const Bounds all = boundsOf(last); !std::isinf(all.latest))
       out.emplace("all", jsonOf(all, latestOnly));
+  // The course in the middle is the example.
   std::ranges::stable_sort(byFirst, {}, [](const auto& entry) { return entry.first; });
   const Outcome& middle = *byFirst[(byFirst.size() - 1) / 2].second;
   std::vector<const Started*> shown;
   for (const std::size_t position : positions_[target]) {
     const auto& start = middle.starts[position];
-    if (!start || (named.kind == StartTarget::Kind::Quota && start->at > next.likely)) continue;
+    if (!start || start->at > next.likely) continue;
     shown.push_back(&*start);
-    if (named.kind == StartTarget::Kind::Pod) out.insert_or_assign("node", start->node);
+    if (isPod) out.insert_or_assign("node", start->node);
   }
   out.emplace("runs", describeRuns(shown));
-  return out;
+}
+
+// Of a pod that does not start in enough courses.
+void Starts::addRefusal(json::object& out, std::size_t position) const {
+  const auto open = std::ranges::find_if(
+      outcomes_, [&](const Outcome& outcome) { return !outcome.starts[position]; });
+  out.emplace("state", "none");
+  if (open == outcomes_.end()) return;
+  if (!open->messages[position].empty()) out.emplace("message", open->messages[position]);
+  out.emplace("unknown", memberOf(open->unknown[position], "pods"));
+  out.emplace("unknownPods", memberOf(open->unknown[position], "count"));
 }
 
 json::object Starts::describe() const {

@@ -3,7 +3,7 @@
 // Starts: when pods, gangs and the pods of quotas start.
 //
 // It plays kCourses courses (timeline.h), each in a copy of the process of its own, because a
-// course cannot be undone. Each draws the ends of pods at random, with fixed seeds. The bounds are
+// course cannot be undone; up to four at once, if there are processors and memory. Each draws the ends of pods at random, with fixed seeds. The bounds are
 // quantiles of the starts. Why not three courses, in which all pods end early, as expected, or
 // late: the start depends on the first of many ends, or on the last of some, and pods do not all
 // end late at once. The bounds of such courses are far too wide, and their middle is not the
@@ -68,9 +68,16 @@ class Starts {
     std::vector<json::value> unknown;            // likewise
   };
   std::string playCourse(int number) const;
+  // Waits for a course. False: there will be no others.
+  bool take(Result<ForkedAnswer> forked);
   std::optional<Outcome> readOutcome(const json::value& text) const;
   json::object describeTarget(std::size_t target) const;
+  std::pair<const char*, const char*> settledState(std::size_t target) const;
+  const char* whyTooFew() const;
+  void addEstimate(json::object& out, std::size_t target) const;
+  void addRefusal(json::object& out, std::size_t position) const;
   json::array describeRuns(const std::vector<const Started*>& starts) const;
+  bool isExample(std::size_t position) const;
   json::object endlessOn(const Timeline& timeline, const api::Pod& pod) const;
 
   Course& course_;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 constexpr std::int64_t kMaxDeadline = 100LL * 365 * 86'400;  // seconds
 
-std::unexpected<Error> wrong(const std::string& path, std::string_view why) {
+std::unexpected<Error> misread(const std::string& path, std::string_view why) {
   return fail(ErrorCode::Invalid, fmt::format("{}: {}", path, why));
 }
 
@@ -22,7 +22,7 @@ Result<> readTargets(const json::value& when, const char* field, StartTarget::Ki
   const json::value& list = memberOf(when, field);
   const std::string path = fmt::format("spec.when.{}", field);
   if (list.is_null()) return {};
-  if (!list.is_array()) return wrong(path, "must be a list");
+  if (!list.is_array()) return misread(path, "must be a list");
   for (std::size_t i = 0; i < list.get_array().size(); ++i) {
     const json::value& entry = list.get_array()[i];
     const std::string_view text =
@@ -32,11 +32,11 @@ Result<> readTargets(const json::value& when, const char* field, StartTarget::Ki
                            ? !text.empty() && slash == text.npos
                            : slash != text.npos && slash > 0 && slash + 1 < text.size();
     if (!named)
-      return wrong(fmt::format("{}[{}]", path, i), kind == StartTarget::Kind::Quota
-                                                       ? "must be the name of a quota"
-                                                       : "must be a text NAMESPACE/NAME");
+      return misread(fmt::format("{}[{}]", path, i), kind == StartTarget::Kind::Quota
+                                                         ? "must be the name of a quota"
+                                                         : "must be a text NAMESPACE/NAME");
     if (targets.size() >= kMaxStartTargets)
-      return wrong("spec.when", fmt::format("must have at most {} items", kMaxStartTargets));
+      return misread("spec.when", fmt::format("must have at most {} items", kMaxStartTargets));
     StartTarget target{.kind = kind, .namespace_ = "", .name = std::string(text)};
     if (kind != StartTarget::Kind::Quota) {
       target.namespace_ = text.substr(0, slash);
@@ -73,11 +73,11 @@ KnownJob jobOf(const json::value& document) {
 
 Result<std::optional<StartsQuestion>> readStarts(const json::value& when) {
   if (when.is_null()) return std::nullopt;
-  if (!when.is_object()) return wrong("spec.when", "must be an object");
+  if (!when.is_object()) return misread("spec.when", "must be an object");
   for (const auto& member : when.get_object()) {
     const std::string_view name = member.key();
     if (name != "pods" && name != "gangs" && name != "quotas" && name != "jobs")
-      return wrong(fmt::format("spec.when.{}", name), "unknown field");
+      return misread(fmt::format("spec.when.{}", name), "unknown field");
   }
   StartsQuestion question;
   using Kind = StartTarget::Kind;
@@ -85,16 +85,17 @@ Result<std::optional<StartsQuestion>> readStarts(const json::value& when) {
        {std::pair{"pods", Kind::Pod}, {"gangs", Kind::Gang}, {"quotas", Kind::Quota}})
     if (auto read = readTargets(when, field, kind, question.targets); !read)
       return fail(std::move(read.error()));
-  if (question.targets.empty()) return wrong("spec.when", "must name a pod, a gang or a quota");
+  if (question.targets.empty()) return misread("spec.when", "must name a pod, a gang or a quota");
   const json::value& jobs = memberOf(when, "jobs");
   if (jobs.is_null()) return question;
-  if (!jobs.is_array()) return wrong("spec.when.jobs", "must be a list");
+  if (!jobs.is_array()) return misread("spec.when.jobs", "must be a list");
   if (jobs.get_array().size() > kMaxStartJobs)
-    return wrong("spec.when.jobs", fmt::format("must have at most {} items", kMaxStartJobs));
+    return misread("spec.when.jobs", fmt::format("must have at most {} items", kMaxStartJobs));
   for (std::size_t i = 0; i < jobs.get_array().size(); ++i) {
     const json::value& job = jobs.get_array()[i];
     const std::string_view uid = textAt(job, "metadata", "uid");
-    if (uid.empty()) return wrong(fmt::format("spec.when.jobs[{}].metadata.uid", i), "is required");
+    if (uid.empty())
+      return misread(fmt::format("spec.when.jobs[{}].metadata.uid", i), "is required");
     question.jobs.insert_or_assign(std::string(uid), jobOf(job));
   }
   return question;

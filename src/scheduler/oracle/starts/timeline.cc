@@ -16,6 +16,9 @@ namespace {
 constexpr double kSettle = 12;  // seconds
 // Longer than a pod waits in the queue without an event, which is five minutes.
 constexpr double kLastWait = 330;
+// Of the time between two ends.
+constexpr double kStep = 60;  // seconds
+constexpr double kMaxSteps = 50;
 constexpr std::size_t kMaxEnded = 50;
 
 Duration durationOf(double seconds) {
@@ -72,7 +75,7 @@ Timeline::~Timeline() {
 }
 
 double Timeline::now() const {
-  return std::chrono::duration<double>(executor_.steadyNow() - begun_).count() + ahead_;
+  return std::chrono::duration<double>(executor_.steadyNow() - begun_).count();
 }
 
 std::string Timeline::messageOf(const std::string& uid) const {
@@ -185,7 +188,11 @@ void Timeline::play() {
   settle(kSettle);
   while (!isOver() && !ends_.empty()) {
     const double first = ends_.top().at;
-    ahead_ += std::max(0.0, first - now());
+    const double step = std::max(kStep, (first - now()) / kMaxSteps);
+    while (!isOver() && now() < first) {
+      executor_.moveTo(executor_.steadyNow() + durationOf(std::min(step, first - now() + 1e-6)));
+      settle(0);
+    }
     while (!ends_.empty() && ends_.top().at <= now()) {
       const End next = ends_.top();
       ends_.pop();

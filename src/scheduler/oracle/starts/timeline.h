@@ -4,10 +4,11 @@
 // says so, the scheduler itself places what waits, and what starts ends in turn. A Job that has
 // completions left gets another pod for each that ends.
 //
-// Two clocks run. That of the scheduler moves by the seconds that backoffs take after an end. From
-// one end to the next, which may be hours, only the clock of the course moves: else thousands of
-// periodic timers would fire, and the scheduler's wall time, which the caller holds
-// (SeamExecutor::holdWall), would make load reports and reservations of now look old.
+// After an end, time moves from timer to timer for as long as backoffs last. From there to the next
+// end, which may be hours away, it moves in large steps, in which each timer that is due fires once:
+// else thousands of periodic timers would fire without a change in between. The caller holds the
+// wall clock (SeamExecutor::holdWall), because load reports and Reservations of now would soon
+// count as old, and nothing renews them.
 //
 // The course ends when all asked pods have started, when no known end is left, or when `checkpoint`
 // of the Course says so.
@@ -72,7 +73,6 @@ class Timeline {
   const int number_;
   const std::vector<forecast::RunModel> models_;
   const SteadyTime begun_;
-  double ahead_ = 0;             // of the scheduler's clock, seconds
   std::set<std::string> asked_;  // that have not started
   std::map<std::string, Started> started_;
   std::priority_queue<End, std::vector<End>, Later> ends_;

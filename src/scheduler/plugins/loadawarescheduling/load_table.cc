@@ -196,14 +196,47 @@ bool LoadTable::unchangedValue(const PodInfo& pod, const AssignedLoad& held) con
 
 void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
+  if (const auto it = removed_.find(&pod); it != removed_.end() && it->second.node == node) {
+    const AssignedLoad counted = std::move(it->second.load);
+    removed_.erase(it);
+    if (counted == load) return;
+    rows_[node].load.removePod(pod, counted);
+  } else if (cluster_.inSimulation()) {
+    inSimulation();
+    added_.emplace_back(node, &pod);
+  }
   rows_[node].load.addPod(pod, load);
   notifyLoad(node);
 }
 
 void LoadTable::removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
+  if (cluster_.inSimulation()) {
+    // The last ones first: a simulation takes back what it has just tried.
+    const auto it = std::find(added_.rbegin(), added_.rend(), std::pair(node, &pod));
+    if (it == added_.rend()) {
+      inSimulation();
+      removed_.insert_or_assign(&pod, Removed{node, load});
+      return;
+    }
+    added_.erase(std::next(it).base());
+  }
   rows_[node].load.removePod(pod, load);
   notifyLoad(node);
+}
+
+void LoadTable::inSimulation() {
+  if (added_.empty() && removed_.empty()) cluster_.afterSimulation([this] { endSimulation(); });
+}
+
+// What the simulation has removed and not put back is gone.
+void LoadTable::endSimulation() {
+  added_.clear();
+  for (const auto& [pod, removed] : std::exchange(removed_, {})) {
+    rows_[removed.node].load.removePod(*pod, removed.load);
+    notifyLoad(removed.node);
+    cluster_.touch(removed.node);
+  }
 }
 
 std::string LoadTable::verifyValues(NodeId node, Held held) const {

@@ -4,10 +4,15 @@
 // The estimated load of a pod is a grant of its record (engine/grants.h), so the sums follow every
 // move of a pod, in simulations too. Profiles whose arguments agree about estimates share one
 // table.
+//
+// But a pod that only a simulation removes still counts where it was: a node that is hot now does
+// not become a candidate of preemption by the eviction of pods that it was found cool enough for a
+// moment ago. As upstream, nobody is evicted to get a node below the limit.
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <unordered_map>
 
 #include "scheduler/framework/handle.h"
 #include "scheduler/plugins/loadawarescheduling/node_load.h"
@@ -79,6 +84,9 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   void nodeChanged(NodeId node) override;
   void allocatableChanged(NodeId node) override { notifyLoad(node, true); }
 
+  void inSimulation();
+  void endSimulation();
+
   Row& row(NodeId node);
   // Reads the NodeMetric of the node's name, if there is one.
   void report(NodeId node);
@@ -102,6 +110,13 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   Estimator estimator_;
   AssignedLoad lastLoad_;  // the load that last_ is for
   GrantPtr last_;
+  // Of the simulation that goes on: pods that it added, and the loads of pods that it removed.
+  struct Removed {
+    NodeId node;
+    AssignedLoad load;
+  };
+  std::vector<std::pair<NodeId, const PodInfo*>> added_;
+  std::unordered_map<const PodInfo*, Removed> removed_;
   std::vector<ResourceId> ids_;  // of the resources
   std::vector<Row> rows_;        // by node
   std::size_t reported_ = 0;

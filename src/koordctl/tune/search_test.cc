@@ -14,6 +14,7 @@ namespace {
 
 using colocation::Arm;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Arm usualArm() {
   Arm arm{.name = "now"};
@@ -247,6 +248,14 @@ TEST(TunePatchTest, missing_sections_are_created_and_co_location_is_enabled) {
 
 TEST(TunePatchTest, without_a_change_there_is_no_patch) {
   EXPECT_TRUE(configPatch({.base = usualArm(), .proposal = usualArm()}, {}, true).empty());
+}
+
+TEST(TuneReportTest, that_the_patch_enables_co_location_is_said) {
+  const TunedSite site;
+  TuneSubject subject{.site = &site, .services = {}};
+  EXPECT_THAT(tuneText(proposal(), subject), Not(HasSubstr("the patch enables it")));
+  subject.colocates = false;
+  EXPECT_THAT(tuneText(proposal(), subject), HasSubstr("the patch enables it"));
 }
 
 }  // namespace

@@ -93,7 +93,9 @@ std::string tuneText(const TuneResult& result, const TuneSubject& subject) {
   std::string text;
   for (const std::string& note : subject.site->notes) text += fmt::format("note: {}\n", note);
   if (!subject.colocates)
-    text += "note: colocation-config does not enable co-location: \"now\" is with it enabled\n";
+    text +=
+        "note: colocation-config does not enable co-location: \"now\" is with it enabled, and the "
+        "patch enables it\n";
   std::vector<std::string> titles;
   for (const Column& column : kColumns) titles.emplace_back(column.title);
   text += fmt::format("\n{} nodes, {} pods, {:g} days, {} seeds that the search has not seen\n",

@@ -3,12 +3,16 @@
 // questions; fork_...: the part for which the scheduler stands still; cpu_...: the CPU time of
 // parent and child. Before each question some pods are placed, because a scheduler at work writes
 // memory between forks. Run each alone (--filter): memory that was freed before has no huge pages.
-// "WhatIf/throughput": pods that the scheduler places per second of wall and CPU time, alone and
-// with ten questions about one pod a second, in turns within one run; the shares compare the two.
+// "WhatIf/throughput": pods that the scheduler places per second of wall and CPU time in turns within
+// one run: alone; with ten questions about one pod a second that share forks, as koord-scheduler
+// answers them (asked_...); and with a fork for each of them (each_...). The shares compare with
+// "alone". answer_...: from the question until its answer.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -18,7 +22,7 @@
 #include "scheduler/app/malloc_conf.h"
 #include "scheduler/config/shipped.h"
 #include "scheduler/core/informers.h"
-#include "scheduler/oracle/oracle.h"
+#include "scheduler/oracle/shared_forks.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/testing/builders.h"
 
@@ -36,7 +40,9 @@ using scheduler::testing::NodeBuilder;
 using scheduler::testing::PodBuilder;
 
 constexpr int kClasses = 200;
-constexpr int kBatch = 1000;  // pods between two looks at the clock
+constexpr int kBatch = 1000;
+constexpr int kTurns = 250;   // pods between two looks at the clock, 10 ms
+constexpr double kPhase = 4;  // seconds
 
 // Binds at once.
 class InstantApi final : public kube::Api {
@@ -268,43 +274,123 @@ double childMib() {
 
 struct Rate {
   double pods = 0, wall = 0, cpu = 0;
+  double forks = 0;
+  std::vector<double> answers = {};  // ms
+  double perSecond() const { return pods / wall; }
+  double perCpuSecond() const { return pods / cpu; }
 };
 
-// Places pods for so long; every `period` seconds a question is asked, answered by a child beside.
-void run(Bed& bed, double seconds, double period, Rate& rate) {
+enum class Forks { None, Each, Shared };
+
+// Asks about one pod every `period` seconds, answered by children beside.
+class Asker {
+ public:
+  Asker(Bed& bed, double period, Forks mode)
+      : bed_(bed), period_(period), mode_(mode), forks_(subject(), bed.registry, 1) {}
+  // Between two turns of the scheduler.
+  void look() {
+    std::erase_if(running_, [](const std::unique_ptr<Running>& one) { return one->done.load(); });
+    for (; watch_.seconds() >= next_; next_ += period_) {
+      if (mode_ == Forks::Each) {
+        auto child = oracle::ask(*bed_.scheduler, bed_.seam, bed_.registry, question_, pods_);
+        if (!child) throw std::runtime_error(child.error().message);
+        wait({*std::move(child), nullptr}, watch_.seconds());
+        ++each_;
+      } else {
+        forks_.add({.asked = {&question_, &pods_},
+                    .cancelled = cancelled_,
+                    .started = [this, since = watch_.seconds()](auto started) {
+                      if (!started) throw std::runtime_error(started.error().message);
+                      wait(std::move(started.value()), since);
+                    }});
+      }
+    }
+    if (mode_ == Forks::Shared) forks_.look();
+  }
+  void finish(Rate& rate) {
+    while (!running_.empty()) look();
+    rate.forks += mode_ == Forks::Each ? each_ : static_cast<double>(forks_.forks());
+    rate.answers.insert(rate.answers.end(), answers_.begin(), answers_.end());
+  }
+
+ private:
+  struct Running {
+    std::atomic<bool> done = false;
+    std::shared_ptr<void> place;
+    std::jthread thread;
+  };
+  std::function<oracle::Askable()> subject() {
+    return [this] { return oracle::Askable{bed_.scheduler.get(), &bed_.seam, {}}; };
+  }
+  void wait(oracle::SharedForks::Started started, double since) {
+    auto& running = *running_.emplace_back(std::make_unique<Running>());
+    running.place = std::move(started.place);
+    running.thread =
+        std::jthread([this, &running, since, child = std::move(started.answer)]() mutable {
+          const auto text = oracle::answerOf(std::move(child), *cancelled_);
+          if (!text) std::fprintf(stderr, "%s\n", text.error().message.c_str());
+          const std::lock_guard lock(mutex_);
+          answers_.push_back(1000 * (watch_.seconds() - since));
+          running.done = true;
+        });
+  }
+
+  Bed& bed_;
+  const double period_;
+  const Forks mode_;
+  const Stopwatch watch_;
+  double next_ = period_;
+  double each_ = 0;
+  const oracle::Question question_ = *oracle::readQuestion(*parseJson(onePod(bed_).body));
+  const oracle::CompletePods pods_;
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  oracle::SharedForks forks_;
+  std::mutex mutex_;
+  std::vector<double> answers_;  // guarded by mutex_
+  std::vector<std::unique_ptr<Running>> running_;
+};
+
+// Places pods for so long.
+void run(Bed& bed, double seconds, double period, Forks mode, Rate& rate) {
+  Asker asker(bed, period, mode);
   const Stopwatch watch;
   const double cpu = bench::cpuSeconds();
-  double next = period;
-  std::vector<std::jthread> waiting;
-  const std::atomic<bool> cancelled = false;
-  const auto question = oracle::readQuestion(*parseJson(onePod(bed).body));
   while (watch.seconds() < seconds) {
-    bed.place(kBatch);
-    rate.pods += kBatch;
-    if (period <= 0 || watch.seconds() < next) continue;
-    next += period;
-    auto child = oracle::ask(*bed.scheduler, bed.seam, bed.registry, *question, {});
-    if (!child) throw std::runtime_error(child.error().message);
-    waiting.emplace_back([&cancelled, child = *std::move(child)]() mutable {
-      (void)oracle::answerOf(std::move(child), cancelled);
-    });
+    bed.place(kTurns);
+    rate.pods += kTurns;
+    if (mode != Forks::None) asker.look();
   }
   rate.wall += watch.seconds();
   rate.cpu += bench::cpuSeconds() - cpu;
+  if (mode != Forks::None) asker.finish(rate);
 }
 
 Numbers throughput(const Numbers& params) {
   Bed bed(static_cast<int>(params.at("nodes")), static_cast<int>(params.at("pods")));
   bed.place(10 * kBatch);
-  Rate alone, asked;
+  Rate alone, shared, each;
+  const double period = 1 / params.at("questions_per_second");
   for (int round = 0; round < params.at("rounds"); ++round) {
-    run(bed, 2, 0, alone);
-    run(bed, 2, 1 / params.at("questions_per_second"), asked);
+    run(bed, kPhase, 0, Forks::None, alone);
+    run(bed, kPhase, period, Forks::Shared, shared);
+    run(bed, kPhase, period, Forks::Each, each);
   }
-  return {{"alone_pods_per_second", alone.pods / alone.wall},
-          {"asked_pods_per_second", asked.pods / asked.wall},
-          {"wall_share_percent", 100 * (asked.pods / asked.wall) / (alone.pods / alone.wall)},
-          {"cpu_share_percent", 100 * (asked.pods / asked.cpu) / (alone.pods / alone.cpu)},
+  const auto wall = [&](const Rate& rate) { return 100 * rate.perSecond() / alone.perSecond(); };
+  const auto cpu = [&](const Rate& rate) {
+    return 100 * rate.perCpuSecond() / alone.perCpuSecond();
+  };
+  return {{"alone_pods_per_second", alone.perSecond()},
+          {"asked_pods_per_second", shared.perSecond()},
+          {"wall_share_percent", wall(shared)},
+          {"cpu_share_percent", cpu(shared)},
+          {"forks_per_second", shared.forks / shared.wall},
+          {"answer_p50_ms", bench::percentile(shared.answers, 0.5)},
+          {"answer_p99_ms", bench::percentile(shared.answers, 0.99)},
+          {"each_wall_share_percent", wall(each)},
+          {"each_cpu_share_percent", cpu(each)},
+          {"each_forks_per_second", each.forks / each.wall},
+          {"each_answer_p50_ms", bench::percentile(each.answers, 0.5)},
+          {"each_answer_p99_ms", bench::percentile(each.answers, 0.99)},
           {"resident_mib", bench::rssMib()},
           {"child_peak_rss_mib", childMib()}};
 }

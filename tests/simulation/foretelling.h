@@ -34,6 +34,9 @@ struct Happened {
 
 class Foretelling {
  public:
+  // Of the new pods that the leader is asked about. An answer costs a fork.
+  static inline double share = 0.5;
+
   // nullopt: the process has ended, or does not know the pod.
   using Look =
       std::function<std::optional<Happened>(const std::string& process, const std::string& uid)>;

@@ -25,8 +25,6 @@ namespace {
 // The time without a change after which the run is quiet; members of incomplete gangs get a message
 // within 20 s.
 constexpr Duration kQuiet = 25s;
-// An answer costs a fork.
-constexpr double kShareForetold = 0.5;
 
 class Simulation {
  public:
@@ -77,9 +75,12 @@ class Simulation {
     }
     if (!journal_.failed()) settle();
     for (auto& process : processes_) process->end();  // a replay checks each
-    return {journal_.violation(),   journal_.lastLines(),     journal_.fingerprint(),
-            decisions_.attempts,    invariants_.boundCount(), decisions_.victims.size(),
-            foretelling_.compared()};
+    std::vector<std::string> plugins;
+    for (const auto& feature : features_)
+      std::ranges::move(feature->plugins(), std::back_inserter(plugins));
+    return {journal_.violation(),    journal_.lastLines(),     journal_.fingerprint(),
+            decisions_.attempts,     invariants_.boundCount(), decisions_.victims.size(),
+            foretelling_.compared(), std::move(plugins)};
   }
 
  private:
@@ -169,7 +170,7 @@ class Simulation {
 
   // Asks the leader about a pod that it will receive soon. Not while another decision runs.
   void foretell(const api::Pod& pod) {
-    if (!pod.spec.nodeName.empty() || !oracles_.chance(kShareForetold)) return;
+    if (!pod.spec.nodeName.empty() || !oracles_.chance(Foretelling::share)) return;
     loop_.post([this, asked = pod] {
       Process* process = leader();
       if (!process || journal_.failed() || !process->scheduler().running() ||

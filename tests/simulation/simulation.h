@@ -9,6 +9,7 @@
 #include <deque>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace koord::simulation {
 
@@ -21,6 +22,7 @@ struct RunOutcome {
   std::size_t bound = 0;
   std::size_t preempted = 0;
   std::size_t foretold = 0;
+  std::vector<std::string> plugins;  // of the run's features
 };
 
 // `features`: the names of the features of the run; empty: the seed decides.

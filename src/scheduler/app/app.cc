@@ -168,7 +168,7 @@ class App final : public RunningScheduler {
     };
   }
 
-  oracle::Service::Subject subject() {
+  oracle::Askable subject() {
     if (instance().shadow())
       return {.absent = "a shadow (--shadow-of) does not schedule: ask the other scheduler"};
     if (!instance().synced()) return {};

@@ -4,22 +4,17 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <memory>
-#include <new>
 #include <utility>
 
 #include "scheduler/oracle/budget.h"
+#include "scheduler/oracle/template_process.h"
 
 namespace koord::scheduler::oracle {
 
@@ -27,170 +22,115 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t kReserve = 64 << 20;  // to write an answer when memory has run out
 constexpr std::size_t kMaxText = 128 << 20;
-constexpr int kNiceness = 5;                       // a third of a processor that both want
 constexpr std::chrono::milliseconds kGlance{100};  // between looks at `cancelled`
-constexpr int kPipe = 3;                           // its number in the child
-constexpr int kNoMemory = 2;                       // exit status
-
-// In the child.
-std::unique_ptr<char[]> gReserve;  // NOLINT: operator new's handler takes no arguments
-std::function<void()> gOutOfMemory;
 
 Error systemError(const char* what) {
   return errnoError(what, errno);
-}
-
-void writeAll(int fd, const std::string& text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = ::write(fd, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;
-    done += static_cast<std::size_t>(wrote);
-  }
-}
-
-std::uint64_t virtualMemory() {
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-void limit(__rlimit_resource_t which, std::uint64_t value) {
-  const rlimit bound{value, value};
-  ::setrlimit(which, &bound);
-}
-
-// The child's own surroundings: signals as at the start of a program, no files but the pipe and
-// standard error, limits, and a low priority. The parent may have ended before it could be watched.
-void isolate(int pipe, const ForkLimits& limits, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
-  ::setpriority(PRIO_PROCESS, 0, kNiceness);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(number, SIG_DFL);
-  ::signal(SIGPIPE, SIG_IGN);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (pipe != kPipe) ::dup2(pipe, kPipe);
-  const int nothing = ::open("/dev/null", O_RDWR);
-  for (const int standard : {0, 1}) ::dup2(nothing, standard);
-  ::close_range(kPipe + 1, ~0U, 0);
-  std::ofstream("/proc/self/oom_score_adj") << 1000;
-  limit(RLIMIT_CORE, 0);
-  const auto cpu = std::chrono::ceil<std::chrono::seconds>(limits.time + limits.grace);
-  limit(RLIMIT_CPU, static_cast<std::uint64_t>(cpu.count()) + 1);
-  limit(RLIMIT_AS, virtualMemory() + limits.memory);
-}
-
-void outOfMemoryHandler() {
-  if (!gReserve) ::_exit(kNoMemory);
-  gReserve.reset();
-  gOutOfMemory();
-  ::_exit(kNoMemory);
-}
-
-[[noreturn]] void runChild(int pipe, const ForkLimits& limits, pid_t parent,
-                           const std::function<void(const ChildSide&)>& child,
-                           const std::function<void()>& outOfMemory) {
-  isolate(pipe, limits, parent);
-  const ChildSide side(limits.time);
-  gReserve = std::make_unique_for_overwrite<char[]>(kReserve);
-  gOutOfMemory = outOfMemory;
-  std::set_new_handler(outOfMemoryHandler);
-  try {
-    child(side);
-  } catch (...) {
-    // The parent reports that there was no answer.
-  }
-  ::_exit(3);
-}
-
-// A text as the child writes it: its length, then its bytes.
-void writeText(const std::string& text) {
-  const std::uint64_t size = text.size();
-  std::string framed(sizeof(size), '\0');
-  std::memcpy(framed.data(), &size, sizeof(size));
-  writeAll(kPipe, framed + text);
 }
 
 }  // namespace
 
 bool OfferedTexts::append(std::string_view bytes) {
   open_ += bytes;
+  return takeTexts();
+}
+
+bool OfferedTexts::takeTexts() {
   std::uint64_t size = 0;
-  while (open_.size() >= sizeof(size)) {
+  while (open_.size() >= sizeof(size) + heldBack_) {
     std::memcpy(&size, open_.data(), sizeof(size));
     if (size > kMaxText) return false;
-    if (open_.size() - sizeof(size) < size) break;
+    if (open_.size() - sizeof(size) - heldBack_ < size) break;
     last_ = open_.substr(sizeof(size), size);
     open_.erase(0, sizeof(size) + size);
   }
   return true;
 }
 
-ChildSide::ChildSide(Duration time) : until_(std::chrono::steady_clock::now() + time) {}
-
-void ChildSide::offer(const std::string& text) {
-  writeText(text);
+std::string_view OfferedTexts::heldBack() const {
+  const std::string_view all(open_);
+  return all.substr(all.size() - std::min(all.size(), heldBack_));
 }
 
-void ChildSide::finish(const std::string& text) {
-  writeText(text);
-  ::_exit(0);
+bool OfferedTexts::release() {
+  heldBack_ = 0;
+  return takeTexts();
 }
 
-bool ChildSide::isLate() const {
-  return std::chrono::steady_clock::now() >= until_;
+int ForkedAnswer::Process::status() {
+  const std::lock_guard lock(mutex_);
+  if (status_) return *status_;
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  status_ = status;
+  return status;
 }
 
-Result<ForkedAnswer> ForkedAnswer::start(ForkLimits limits,
-                                         const std::function<void(const ChildSide&)>& child,
-                                         const std::function<void()>& outOfMemory) {
+// A template ends when its pipes are closed. To kill it would leave its children to the first
+// process of the container, which may be this one.
+ForkedAnswer::Process::~Process() {
+  if (!status_ && !isTemplate_) ::kill(pid_, SIGKILL);
+  (void)status();
+}
+
+Result<ForkedAnswer> ForkedAnswer::start(const ForkLimits& limits, ChildWork work) {
+  std::vector<ChildWork> works;
+  works.push_back(std::move(work));
+  auto answers = startAll(limits, 1, works);
+  if (!answers) return fail(std::move(answers.error()));
+  return std::move(answers->front());
+}
+
+Result<std::vector<ForkedAnswer>> ForkedAnswer::startAll(ForkLimits limits, std::size_t atOnce,
+                                                         const std::vector<ChildWork>& works) {
   const auto memory = boundedMemory(limits.memory, kCgroupRoot);
   if (!memory)
     return fail(ErrorCode::Unavailable,
                 "the memory limit of the scheduler's container leaves too little for a simulation; "
                 "raise it");
   limits.memory = *memory;
-  std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail(systemError("pipe"));
+  std::vector<Fd> readers, writers;
+  std::vector<int> pipes;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail(systemError("pipe"));
+    readers.emplace_back(pipe[0]);
+    writers.emplace_back(pipe[1]);
+    pipes.push_back(pipe[1]);
+  }
+  const bool several = works.size() > 1;
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) runChild(pipe[1], limits, parent, child, outOfMemory);
-  ::close(pipe[1]);
-  if (pid < 0) {
-    Error error = systemError("fork");
-    ::close(pipe[0]);
-    return fail(std::move(error));
+  if (pid < 0) return fail(systemError("fork"));
+  if (pid == 0) {
+    if (several) runTemplate(pipes, limits, atOnce, parent, works);
+    runChild(pipes.front(), limits, parent, works.front());
   }
-  return ForkedAnswer(pid, pipe[0], limits.time + limits.grace);
+  const auto process = std::make_shared<Process>(pid, several);
+  // A child of a template may have to wait for its beginning.
+  const Duration time = limits.time + limits.grace + (several ? limits.time : Duration::zero());
+  std::vector<ForkedAnswer> answers;
+  answers.reserve(readers.size());
+  for (Fd& reader : readers) answers.push_back(ForkedAnswer(process, std::move(reader), time));
+  return answers;
 }
-
-ForkedAnswer::ForkedAnswer(ForkedAnswer&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      pipe_(std::exchange(other.pipe_, -1)),
-      time_(other.time_) {}
 
 ForkedAnswer::~ForkedAnswer() {
   stop();
 }
 
 void ForkedAnswer::stop() {
-  if (pipe_ >= 0) ::close(std::exchange(pipe_, -1));
-  if (pid_ < 0) return;
-  ::kill(pid_, SIGKILL);
-  (void)reap();
+  pipe_.reset();
+  process_.reset();
 }
 
-int ForkedAnswer::reap() {
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
-  return status;
+int ForkedAnswer::statusOf(OfferedTexts& texts) {
+  if (!process_->isTemplate()) return process_->status();
+  if (const auto status = statusIn(texts.heldBack())) return *status;
+  (void)texts.release();
+  return process_->status();
 }
 
 // Reads until the child has ended.
@@ -202,30 +142,32 @@ Result<> ForkedAnswer::read(const std::atomic<bool>& cancelled, OfferedTexts& te
   for (;;) {
     if (cancelled) return fail(ErrorCode::Cancelled, "the scheduler stops, or the client has gone");
     const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
-    pollfd waiting{pipe_, POLLIN, 0};
+    pollfd waiting{pipe_.get(), POLLIN, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(std::clamp(left, 0ms, kGlance).count()));
     if ((ready < 0 && errno == EINTR) || (ready == 0 && left > 0ms)) continue;
     if (ready <= 0)
       return fail(ErrorCode::Timeout,
                   fmt::format("the simulation took more than {} s",
                               std::chrono::ceil<std::chrono::seconds>(time_).count()));
-    const ssize_t got = ::read(pipe_, buffer.data(), buffer.size());
+    const ssize_t got = ::read(pipe_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     if (!texts.append({buffer.data(), static_cast<std::size_t>(got)}))
       return fail(ErrorCode::Internal, "the answer is too large");
   }
-  const int status = reap();
+  const int status = statusOf(texts);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   // The kernel's signals for the limits of CPU time and memory.
   if ((WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) ||
       (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory))
     return fail(ErrorCode::Timeout, "the simulation used too much CPU time or memory");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotBegun)
+    return fail(ErrorCode::TooManyRequests, "other simulations took too long; ask again");
   return fail(ErrorCode::Internal, "the simulation failed in a plugin");
 }
 
 Result<std::string> ForkedAnswer::wait(const std::atomic<bool>& cancelled) {
-  OfferedTexts texts;
+  OfferedTexts texts(process_->isTemplate() ? kEndBytes : 0);
   auto done = read(cancelled, texts);
   stop();
   if (!done && (done.error().code != ErrorCode::Timeout || !texts.last()))

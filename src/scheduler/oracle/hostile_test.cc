@@ -1,7 +1,5 @@
 // Questions that a user might ask to break the scheduler or its answer.
 
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -348,50 +346,6 @@ TEST(HostileQuestion, what_never_begins_is_answered_too) {
   const auto answer = a.ask("objects: [" + podText("p", "1") + "]");
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_THAT(notesIn(answer), ElementsAre("the simulation took too long to begin"));
-}
-
-ForkedAnswer forked(const std::function<void(const ChildSide&)>& child, ForkLimits limits = {}) {
-  return *ForkedAnswer::start(limits, child, [] { ::_exit(2); });
-}
-
-TEST(Forked, a_text_that_the_child_offered_is_the_answer_if_it_is_killed) {
-  const std::atomic<bool> cancelled = false;
-  auto hangs = forked(
-      [](const ChildSide&) {
-        ChildSide::offer("first");
-        ChildSide::offer("second\nline");
-        for (;;) ::pause();
-      },
-      {.time = Duration(0), .grace = std::chrono::milliseconds(200)});
-  EXPECT_EQ(hangs.wait(cancelled).value_or("none"), "second\nline");
-  auto fails = forked([](const ChildSide&) {
-    ChildSide::offer("first");
-    ::_exit(1);
-  });
-  EXPECT_EQ(fails.wait(cancelled).error().code, ErrorCode::Internal) << "no limit ended it";
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their `new` has no handler
-  auto lacksMemory = forked([](const ChildSide&) {
-    ChildSide::offer("first");
-    (void)new char[std::size_t{1} << 50];
-    ::_exit(1);
-  });
-  EXPECT_EQ(lacksMemory.wait(cancelled).value_or("none"), "first");
-#endif
-  auto ends = forked([](const ChildSide&) {
-    ChildSide::offer("first");
-    ChildSide::finish("last");
-  });
-  EXPECT_EQ(ends.wait(cancelled).value_or("none"), "last");
-}
-
-TEST(Forked, the_child_has_a_low_priority_and_no_files_but_its_own) {
-  const std::atomic<bool> cancelled = false;
-  auto child = forked([](const ChildSide&) {
-    int files = 0;
-    for (int fd = 0; fd < 1000; ++fd) files += ::fcntl(fd, F_GETFD) >= 0;
-    ChildSide::finish(fmt::format("{} {}", ::getpriority(PRIO_PROCESS, 0), files));
-  });
-  EXPECT_EQ(child.wait(cancelled).value_or("none"), "5 4");
 }
 
 // The folder of a control group.

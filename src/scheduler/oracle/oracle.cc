@@ -22,9 +22,20 @@ Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& regis
                          const Question& question, const CompletePods& pods,
                          const ForkLimits& limits, const PodExists& exists,
                          const forecast::RunHistory* history) {
+  auto answers =
+      askAll(scheduler, seam, registry, {{&question, &pods}}, 1, limits, exists, history);
+  if (!answers) return fail(std::move(answers.error()));
+  return std::move(answers->front());
+}
+
+Result<std::vector<ForkedAnswer>> askAll(Scheduler& scheduler, Seam& seam, const Registry& registry,
+                                         const std::vector<AskedQuestion>& asked,
+                                         std::size_t atOnce, const ForkLimits& limits,
+                                         const PodExists& exists,
+                                         const forecast::RunHistory* history) {
   auto lock = seam.executor.hold();
   Answerer answerer({scheduler, seam.executor, seam.api, registry, exists, history});
-  const auto child = [&](const ChildSide& side) {
+  const auto child = [&](const ChildSide& side, const AskedQuestion& asks) {
     lock.unlock();
     log::silence();
     seam.executor.cut();
@@ -39,13 +50,16 @@ Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& regis
     };
     answerer.isLate = [&side] { return side.isLate(); };
     answerer.interim = [](const json::value& found) { ChildSide::offer(kAnswer + toJson(found)); };
-    const auto answer = answerer.answer(question, pods);
+    const auto answer = answerer.answer(*asks.question, *asks.pods);
     ChildSide::finish(answer ? kAnswer + toJson(*answer) : kRefusal + answer.error().message);
   };
   const auto outOfMemory = [&] {
     ChildSide::finish(partOf(answerer, "the memory limit was reached: the rest was not tried"));
   };
-  return ForkedAnswer::start(limits, child, outOfMemory);
+  std::vector<ChildWork> works;
+  for (const AskedQuestion& asks : asked)
+    works.push_back({[&](const ChildSide& side) { child(side, asks); }, outOfMemory});
+  return ForkedAnswer::startAll(limits, atOnce, works);
 }
 
 Result<std::string> answerOf(ForkedAnswer answer, const std::atomic<bool>& cancelled) {

@@ -8,10 +8,7 @@
 // Cost here: the fork, which grows with the memory of the process, and later a page fault for each
 // page that is written again; while the child lives, also a copy of the page. A huge page that is
 // written then breaks into small ones: after some simulations hardly one is left, so the next forks
-// and faults cost more. With 150,000 pods a scheduler that works without pause loses 15 to 18 ms
-// for each of ten simulations a second (bench_whatif). It does not help enough to wait for short
-// children (20 ms: 3 points of throughput), nor to keep huge pages from children. Fewer forks would
-// help: a copy for all questions of a second. Their answers would be older, or come later.
+// and faults cost more. shared_forks.h makes one fork do for several questions.
 
 #include "scheduler/oracle/answer.h"
 #include "scheduler/oracle/forked.h"
@@ -27,8 +24,19 @@ Result<ForkedAnswer> ask(Scheduler& scheduler, Seam& seam, const Registry& regis
                          const ForkLimits& limits = {}, const PodExists& exists = {},
                          const forecast::RunHistory* history = nullptr);
 
+struct AskedQuestion {
+  const Question* question;
+  const CompletePods* pods;
+};
+// The same for several questions with one fork, each on a copy of its own, `atOnce` at a time.
+Result<std::vector<ForkedAnswer>> askAll(Scheduler& scheduler, Seam& seam, const Registry& registry,
+                                         const std::vector<AskedQuestion>& asked,
+                                         std::size_t atOnce, const ForkLimits& limits = {},
+                                         const PodExists& exists = {},
+                                         const forecast::RunHistory* history = nullptr);
+
 // Waits for the answer, a SimulationResult as JSON. On any thread. Invalid: the question cannot be
-// asked; the message names the field.
+// asked; the message names the field. Other errors are those of ForkedAnswer::wait.
 Result<std::string> answerOf(ForkedAnswer answer, const std::atomic<bool>& cancelled);
 
 }  // namespace koord::scheduler::oracle

@@ -22,6 +22,7 @@ constexpr ForkLimits kStartsLimits{.time = std::chrono::seconds(15)};
 
 // Different rights of one question.
 constexpr std::size_t kMaxRights = 1'000;
+constexpr std::chrono::milliseconds kGlance{10};  // between looks at questions that wait
 
 std::string messageOf(std::string_view text) {
   return toJson(json::object{{"message", text}});
@@ -50,24 +51,34 @@ Result<Question> questionIn(const std::string& text) {
 
 }  // namespace
 
-// One of the places for simulations that run at once.
+// One of the places for simulations that run or wait.
 class Service::Place {
  public:
-  Place(std::set<Cancelled>& running, Cancelled cancelled)
-      : running_(running), cancelled_(std::move(cancelled)) {
-    running_.insert(cancelled_);
+  Place(std::set<Cancelled>& asking, Cancelled cancelled)
+      : asking_(asking), cancelled_(std::move(cancelled)) {
+    asking_.insert(cancelled_);
   }
-  ~Place() { running_.erase(cancelled_); }
+  ~Place() { asking_.erase(cancelled_); }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
  private:
-  std::set<Cancelled>& running_;
+  std::set<Cancelled>& asking_;
   const Cancelled cancelled_;
 };
 
+Service::Service(Executor& executor, kube::Api& api, const Registry& registry,
+                 std::function<Askable()> subject, ServiceLimits limits)
+    : executor_(executor),
+      api_(api),
+      registry_(registry),
+      subject_(std::move(subject)),
+      limits_(limits),
+      forks_(subject_, registry_, limits_.atOnce) {}
+
 Service::~Service() {
-  for (const Cancelled& simulation : running_) *simulation = true;
+  executor_.cancel(looking_);
+  for (const Cancelled& simulation : asking_) *simulation = true;
 }
 
 bool Service::concerns(const net::ServerRequest& request) {
@@ -102,11 +113,12 @@ Task<Service::Reply> Service::reply(const net::ServerRequest& request, const kub
   if (request.body.size() > kMaxQuestionBytes)
     co_return Reply{
         413, messageOf(fmt::format("a question has at most {} MiB", kMaxQuestionBytes >> 20))};
-  if (const Subject subject = subject_(); !subject.scheduler)
+  if (const Askable subject = subject_(); !subject.scheduler)
     co_return Reply{503, messageOf(subject.absent)};
-  if (running_.size() >= atOnce_)
-    co_return Reply{429, messageOf(fmt::format("at most {} simulations run at once", atOnce_))};
-  const Place place(running_, cancelled);
+  if (asking_.size() >= limits_.atOnce + limits_.waiting)
+    co_return Reply{429, messageOf(fmt::format("at most {} simulations run at once, and {} wait",
+                                               limits_.atOnce, limits_.waiting))};
+  const Place place(asking_, cancelled);
   auto reading = aside(executor_, [&request] { return questionIn(request.body); });
   const auto question = co_await reading;
   if (!question) co_return refused(question.error());
@@ -121,7 +133,7 @@ Task<Service::Reply> Service::reply(const net::ServerRequest& request, const kub
 Task<Result<json::value>> Service::visibleAnswer(const Question& question,
                                                  const kube::Caller& caller,
                                                  const Cancelled& cancelled) {
-  const Subject subject = subject_();
+  const Askable subject = subject_();
   if (!subject.scheduler) co_return fail(ErrorCode::Unavailable, subject.absent);
   Scheduler& scheduler = *subject.scheduler;
   const std::string& home = scheduler.configuration().leaderElection.resourceNamespace;
@@ -194,23 +206,32 @@ Task<Result<CompletePods>> Service::podsToMove(const kube::Caller& caller,
 
 Task<Result<json::value>> Service::simulate(const Question& question, const CompletePods& pods,
                                             const Cancelled& cancelled) {
-  const Subject subject = subject_();
-  if (!subject.scheduler) co_return fail(ErrorCode::Unavailable, subject.absent);
-  if (!subject.scheduler->configuration().extenders.empty())
-    co_return fail(ErrorCode::Unavailable,
-                   "this scheduler uses HTTP extenders, which a simulation cannot ask");
-  if (*cancelled) co_return fail(ErrorCode::Cancelled, "the client has gone");
-  auto forked = ask(*subject.scheduler, *subject.seam, registry_, question, pods,
-                    question.when ? kStartsLimits : ForkLimits(), subject.exists, subject.history);
-  if (!forked) co_return fail(std::move(forked.error()));
-  auto waiting =
-      aside(executor_, [&child = *forked, &cancelled = *cancelled]() -> Result<json::value> {
+  using Started = Result<SharedForks::Started>;
+  auto [future, completer] = Future<Started>::make(executor_);
+  forks_.add({.asked = {&question, &pods},
+              .limits = question.when ? kStartsLimits : ForkLimits(),
+              .cancelled = cancelled,
+              .started = [completer = completer](Started started) {
+                completer.complete(std::move(started));
+              }});
+  look();
+  auto started = co_await future;
+  if (!started) co_return fail(std::move(started.error()));
+  auto waiting = aside(
+      executor_, [&child = started->answer, &cancelled = *cancelled]() -> Result<json::value> {
         const auto text = answerOf(std::move(child), cancelled);
         if (!text) return fail(Error(text.error()));
         return parseJson(*text);
       });
   auto answer = co_await waiting;
   co_return answer;
+}
+
+// A question that arrives alone need not wait: it looks at once.
+void Service::look() {
+  executor_.cancel(std::exchange(looking_, 0));
+  forks_.look();
+  if (!forks_.empty()) looking_ = executor_.runAfter(kGlance, [this] { look(); });
 }
 
 }  // namespace koord::scheduler::oracle

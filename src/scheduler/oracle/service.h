@@ -5,7 +5,8 @@
 // The caller must have the rights to do what it asks about (access.h); each is checked by a
 // SubjectAccessReview. Statuses: 400 the question cannot be read, 403 a right is missing, 413 too
 // large, 429 too many simulations at once, 503 the state is not complete yet or the process is a
-// shadow, 504 no answer in time.
+// shadow, 504 no answer in time. Questions that arrive while the scheduler works share forks, and
+// wait for them (shared_forks.h).
 // A standby answers as soon as it has read the cluster. A simulation ends when its client is gone.
 //
 // On the component's executor, outside of recordings: an answer changes nothing. Threads read
@@ -22,33 +23,25 @@
 #include "scheduler/oracle/access.h"
 #include "scheduler/oracle/budget.h"
 #include "scheduler/oracle/oracle.h"
+#include "scheduler/oracle/shared_forks.h"
 
 namespace koord::scheduler::oracle {
 
 inline constexpr std::string_view kPath = "/apis/v1/simulations";
 inline constexpr std::size_t kMaxAtOnce = 4;
+inline constexpr std::size_t kMaxWaiting = 12;
+
+struct ServiceLimits {
+  std::size_t atOnce =
+      boundedChildren(kMaxAtOnce, std::thread::hardware_concurrency(), kCgroupRoot);  // that run
+  std::size_t waiting = kMaxWaiting;                                                  // in addition
+};
 
 class Service {
  public:
-  // The scheduler of now; scheduler is nullptr until its state is complete.
-  struct Subject {
-    Scheduler* scheduler = nullptr;
-    Seam* seam = nullptr;
-    PodExists exists;                               // as ask() takes it
-    const forecast::RunHistory* history = nullptr;  // likewise
-    // Without a scheduler: why.
-    const char* absent = "the scheduler has not read the whole cluster yet";
-  };
   // api: for pods on nodes that are drained. They must outlive the service.
   Service(Executor& executor, kube::Api& api, const Registry& registry,
-          std::function<Subject()> subject,
-          std::size_t atOnce = boundedChildren(kMaxAtOnce, std::thread::hardware_concurrency(),
-                                               kCgroupRoot))
-      : executor_(executor),
-        api_(api),
-        registry_(registry),
-        subject_(std::move(subject)),
-        atOnce_(atOnce) {}
+          std::function<Askable()> subject, ServiceLimits limits = {});
   // Ends running simulations.
   ~Service();
 
@@ -76,12 +69,17 @@ class Service {
   Task<Result<json::value>> simulate(const Question& question, const CompletePods& pods,
                                      const Cancelled& cancelled);
 
+  // Looks after the questions that wait for a fork, now and until none waits.
+  void look();
+
   Executor& executor_;
   kube::Api& api_;
   const Registry registry_;
-  const std::function<Subject()> subject_;
-  const std::size_t atOnce_;
-  std::set<Cancelled> running_;
+  const std::function<Askable()> subject_;
+  const ServiceLimits limits_;
+  SharedForks forks_;
+  TimerId looking_ = 0;
+  std::set<Cancelled> asking_;
   TaskGroup tasks_;
 };
 

@@ -49,20 +49,20 @@ struct Served : Asked {
   std::function<void()> looked = [] {};  // called when the service looks for the scheduler
   std::optional<Service> service;
 
-  Served() {
+  explicit Served(std::size_t waiting = 0) {
     node(aNode("a"));
     listing.latency = {};
     service.emplace(
         events, listing, registry,
         [this] {
           looked();
-          if (!ready) return Service::Subject{};
-          return Service::Subject{scheduler.get(), &seam, [this](const api::ObjectKey&) {
-                                    while (hangs) ::pause();
-                                    return false;
-                                  }};
+          if (!ready) return Askable{};
+          return Askable{scheduler.get(), &seam, [this](const api::ObjectKey&) {
+                           while (hangs) ::pause();
+                           return false;
+                         }};
         },
-        1);
+        ServiceLimits{.atOnce = 1, .waiting = waiting});
   }
 
   std::shared_ptr<Answer> send(const std::string& body, const std::string& method = "POST") {
@@ -157,7 +157,7 @@ TEST(SimulationService, a_client_that_is_gone_ends_its_simulation_and_frees_the_
   const auto second = s.send(question);
   s.finish(*second);
   EXPECT_EQ(second->status, 429);
-  EXPECT_EQ(second->message(), "at most 1 simulations run at once");
+  EXPECT_EQ(second->message(), "at most 1 simulations run at once, and 0 wait");
   EXPECT_EQ(net::headerOf(second->headers, "Retry-After"), "1");
   EXPECT_EQ(first->status, 0);
   // It looks before it checks rights, and before it forks.
@@ -189,6 +189,19 @@ TEST(SimulationService, who_asks_when_a_pod_starts_must_be_allowed_to_read_it) {
   EXPECT_THAT(s.post(question)->body, HasSubstr("secret"));
   EXPECT_THAT(s.post("when: {gangs: [theirs/g]}")->message(), HasSubstr("cannot list pods in"));
   EXPECT_THAT(s.post("when: {quotas: [q]}")->message(), HasSubstr("cannot list elasticquotas"));
+}
+
+TEST(SimulationService, questions_that_come_together_wait_for_the_one_child_that_may_run) {
+  Served s(3);
+  const std::string question = toJson(simulationWith(kOnePod));
+  std::vector<std::shared_ptr<Answer>> answers;
+  for (int i = 0; i < 5; ++i) answers.push_back(s.send(question));
+  std::vector<int> statuses;
+  for (const auto& answer : answers) {
+    s.finish(*answer);
+    statuses.push_back(answer->status);
+  }
+  EXPECT_THAT(statuses, ElementsAre(200, 200, 200, 200, 429));
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 // questions; fork_...: the part for which the scheduler stands still; cpu_...: the CPU time of
 // parent and child. Before each question some pods are placed, because a scheduler at work writes
 // memory between forks. Run each alone (--filter): memory that was freed before has no huge pages.
-// "WhatIf/throughput": pods that the scheduler places per second of wall and CPU time in turns within
-// one run: alone; with ten questions about one pod a second that share forks, as koord-scheduler
-// answers them (asked_...); and with a fork for each of them (each_...). The shares compare with
-// "alone". answer_...: from the question until its answer.
+// "WhatIf/throughput": pods that the scheduler places per second of wall and CPU time in turns
+// within one run: alone; with ten questions about one pod a second that share forks, as
+// koord-scheduler answers them (asked_...); and with a fork for each of them (each_...). The shares
+// compare with "alone". answer_...: from the question until its answer.
 
 #include <fmt/format.h>
 #include <sys/resource.h>

@@ -3,9 +3,9 @@
 // When the scheduler's process may fork for a simulation.
 //
 // A fork costs the scheduler's thread the time of fork(), and afterwards a page fault for each page
-// that it writes first. With 150,000 pods (bench_whatif) these are 5 ms and, at full speed, 15 ms in
-// a tenth of a second and 35 ms in a second: few forks cost less than many. While the thread works,
-// the next fork waits until the last one has cost at most 4 % of the time since, at most two
+// that it writes first. With 150,000 pods (bench_whatif) these are 5 ms and, at full speed, 15 ms
+// in a tenth of a second and 35 ms in a second: few forks cost less than many. While the thread
+// works, the next fork waits until the last one has cost at most 4 % of the time since, at most two
 // seconds. A thread that mostly waits for work loses nothing that counts, and may fork at once.
 
 #include <cstdint>

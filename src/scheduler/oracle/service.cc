@@ -22,7 +22,7 @@ constexpr ForkLimits kStartsLimits{.time = std::chrono::seconds(15)};
 
 // Different rights of one question.
 constexpr std::size_t kMaxRights = 1'000;
-constexpr std::chrono::milliseconds kGlance{10};  // between looks at questions that wait
+constexpr std::chrono::milliseconds kLookEvery{10};  // between looks at questions that wait
 
 std::string messageOf(std::string_view text) {
   return toJson(json::object{{"message", text}});
@@ -231,7 +231,7 @@ Task<Result<json::value>> Service::simulate(const Question& question, const Comp
 void Service::look() {
   executor_.cancel(std::exchange(looking_, 0));
   forks_.look();
-  if (!forks_.empty()) looking_ = executor_.runAfter(kGlance, [this] { look(); });
+  if (!forks_.empty()) looking_ = executor_.runAfter(kLookEvery, [this] { look(); });
 }
 
 }  // namespace koord::scheduler::oracle

@@ -107,6 +107,7 @@ kube::SecureServingOptions ConsoleThread::servingOptions() const {
   // Users need rights on what they see, not on paths. Reviews of rights are not cached here:
   // console/rights does, with the time that it promises.
   serving.guard.alwaysAllowPaths = {"/*"};
+  serving.guard.unavailableIs503 = true;
   serving.guard.grantTtl = {};
   serving.guard.refusalTtl = {};
   return serving;

@@ -55,8 +55,8 @@ class ConsoleThread final : public kube::Component {
   const ConsoleOptions options_;
   const std::shared_ptr<kube::Metrics> metrics_ = std::make_shared<kube::Metrics>();
   Random random_{Random::entropy()};
-  net::HttpClient http_;
   LoopThread thread_{"console"};
+  net::HttpClient http_;  // its answers arrive on the thread
   // On the thread.
   std::unique_ptr<kube::Api> api_;
   std::unique_ptr<console::Console> console_;

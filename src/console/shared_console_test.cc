@@ -413,6 +413,7 @@ TEST_F(SharedConsoleTest, NamespacesBeyondTheBoundAreAskedAboutIfTheUserNamesThe
   open();
   const auto feed = get("ann", "/api/v1/feed");
   EXPECT_FALSE(has(feed->body, "mine"));
+  loop_.advance(5s);
   const auto named = get("ann", "/api/v1/feed?namespaces=x,z");
   EXPECT_TRUE(has(named->body, R"(["z","mine")")) << named->body;
   EXPECT_TRUE(has(named->body, R"("bounded":true)")) << named->body;

@@ -204,6 +204,9 @@ Task<void> RequestGuard::handle(CallerHandler handler, net::ServerRequest reques
   const Result<User> user = co_await authenticating;
   if (!user) {
     log::v(2, "unable to authenticate a request of {}: {}", request.remote, user.error().message);
+    if (options_.unavailableIs503 && user.error().code != ErrorCode::Unauthorized)
+      co_return refuse(*responder, 503, "ServiceUnavailable",
+                       "your token cannot be checked: " + user.error().message);
     co_return refuse(*responder, 401, "Unauthorized", "Unauthorized");
   }
   // As the handler will understand it.

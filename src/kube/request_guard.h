@@ -46,6 +46,9 @@ struct GuardOptions {
   Duration grantTtl = std::chrono::seconds(10);
   Duration refusalTtl = std::chrono::seconds(10);
   RequestHeaderOptions requestHeaders;
+  // True: 503 with the reason if the cluster cannot say whose token it is. False: 401, as in every
+  // Kubernetes component, which tells a client that the token is not valid.
+  bool unavailableIs503 = false;
   // Fingerprints of the authorities whose certificates identify the client itself; none = all that
   // the server accepts.
   std::vector<std::string> clientAuthorities;

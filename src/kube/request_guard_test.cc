@@ -111,6 +111,16 @@ TEST_F(RequestGuardTest, ACallerIsCheckedAgainAsLongAsAnAnswerLasts) {
   EXPECT_EQ(check(), reasonOf(ErrorCode::Unauthorized));
 }
 
+TEST_F(RequestGuardTest, ATokenThatCannotBeCheckedIsNotValidOrIsReported) {
+  RequestGuard telling(loop_, &api_, &api_, {.unavailableIs503 = true});
+  EXPECT_EQ(ask(telling, request("/metrics", "nobody")).status, 401);
+  reachable = false;
+  EXPECT_EQ(ask(guard_, request("/metrics", "reader")).status, 401);
+  const auto told = ask(telling, request("/metrics", "reader"));
+  EXPECT_EQ(told.status, 503);
+  EXPECT_THAT(told.body, HasSubstr("your token cannot be checked: unreachable"));
+}
+
 TEST_F(RequestGuardTest, WhoMayDoWhatIsAskedOfTheCluster) {
   struct Row {
     net::ServerRequest request;

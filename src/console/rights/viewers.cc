@@ -84,8 +84,10 @@ Task<Result<std::shared_ptr<const Viewer>>> Viewers::admit(
     co_return fail(ErrorCode::TooManyRequests, "you have too many pages of this console open");
   auto session = std::make_shared<Session>(executor_, user, caller);
   user->sessions.push_back(session);
-  const bool asksFirst = !first.empty() && first != user->first;
-  if (asksFirst) user->first = std::move(first);
+  // A user who names others each time waits for the usual refresh.
+  const bool asksFirst =
+      !first.empty() && first != user->first && executor_.steadyNow() - user->triedAt >= kTryAgain;
+  if (!first.empty()) user->first = std::move(first);
   const bool old = executor_.steadyNow() - user->rights.refreshedAt() >= kRefresh;
   if (asksFirst || old || !user->rights.view()) {
     refreshSoon(user, caller);

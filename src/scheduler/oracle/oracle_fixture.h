@@ -77,9 +77,13 @@ class SomeCaller final : public kube::Caller {
   Task<Result<bool>> may(kube::ResourceAccess access) const override {
     co_return rights_.contains(describe(access));
   }
+  const std::string& identity() const override { return name_; }
+  const std::string& token() const override { return token_; }
+  Task<Result<>> stillValid() const override { co_return Result<>(); }
 
  private:
   const std::string name_ = "someone";
+  const std::string token_;
   const std::set<std::string> rights_;
 };
 

@@ -77,8 +77,11 @@ Result<json::array> readRange(const std::string& body, const TimeGrid& grid) {
     if (!time) return refuse("a value has no time");
     const double place = (*time - static_cast<double>(grid.from)) / static_cast<double>(grid.step);
     if (!(place > -0.5 && place < static_cast<double>(grid.points) - 0.5)) continue;
-    if (const auto number = numberIn((*pair)[1]))
-      values[static_cast<std::size_t>(std::lround(place))] = std::round(10 * *number) / 10;
+    const auto number = numberIn((*pair)[1]);
+    // Times ten, the largest numbers are none.
+    const double rounded = number ? std::round(10 * *number) / 10 : 0;
+    if (number && std::isfinite(rounded))
+      values[static_cast<std::size_t>(std::lround(place))] = rounded;
   }
   return values;
 }

@@ -147,7 +147,7 @@ TEST_F(PrometheusTest, HostileAnswersAreRefusedOrLeftOut) {
       {"values that are not numbers", matrix(R"([[1000,"+Inf"],[1060,"1x"],[1120,null]])"),
        R"("a":[null,null,null])"},
       {"a value beyond any amount", matrix(R"([[1000,"1e999"],[1060,"1e308"],[1120,"2"]])"),
-       "2E0]"},
+       R"("a":[null,null,2E0])"},
   };
   for (const auto& one : cases) {
     http_.answer = [&](const net::HttpRequest&) -> Result<net::HttpResponse> {

@@ -138,7 +138,7 @@ class RequestGuard::Admitted final : public Caller {
   const std::string& identity() const override { return identity_; }
   const std::string& token() const override { return token_; }
   Task<Result<>> stillValid() const override {
-    auto authenticating = guard_.authenticate(credentials_);
+    auto authenticating = guard_.authenticate(credentials_, false);
     const auto user = co_await authenticating;
     if (!user) co_return fail(Error(user.error()));
     if (identityOf(*user) != identity_)
@@ -200,7 +200,7 @@ net::HttpServer::Handler RequestGuard::around(CallerHandler handler) {
 
 Task<void> RequestGuard::handle(CallerHandler handler, net::ServerRequest request,
                                 std::shared_ptr<net::Responder> responder) {
-  auto authenticating = authenticate(request);
+  auto authenticating = authenticate(request, true);
   const Result<User> user = co_await authenticating;
   if (!user) {
     log::v(2, "unable to authenticate a request of {}: {}", request.remote, user.error().message);
@@ -230,7 +230,8 @@ Task<void> RequestGuard::handle(CallerHandler handler, net::ServerRequest reques
   handler(std::move(request), std::move(responder), std::move(caller));
 }
 
-Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerRequest& request) {
+Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerRequest& request,
+                                                            bool takesKnown) {
   if (!request.peerProblem.empty())
     co_return fail(ErrorCode::Unauthorized, "the client's certificate: " + request.peerProblem);
   if (request.peer && request.peer->validUntil < executor_.wallNow())
@@ -249,7 +250,8 @@ Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerReq
     if (request.peer) co_return fail(ErrorCode::Unauthorized, "the certificate has no common name");
     co_return User{"system:anonymous", {}, {"system:unauthenticated"}, {}};
   }
-  if (const auto* known = users_.find(*token); known && known->until > executor_.steadyNow())
+  if (const auto* known = users_.find(*token);
+      takesKnown && known && known->until > executor_.steadyNow())
     co_return known->value;
   auto reviewing = review(*std::move(token));
   auto reviewed = co_await reviewing;
@@ -290,6 +292,7 @@ Task<Result<RequestGuard::User>> RequestGuard::review(std::string token) {
   if (!review) co_return fail(review.error());
   const json::value* authenticated = at(*review, "status", "authenticated");
   if (!authenticated || !authenticated->is_bool() || !authenticated->get_bool()) {
+    users_.erase(token);
     const std::string_view error = textAt(*review, "status", "error");
     co_return fail(ErrorCode::Unauthorized, error.empty() ? "unknown token" : std::string(error));
   }

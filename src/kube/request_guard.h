@@ -77,7 +77,8 @@ class Caller {
   // The bearer token of the request, to ask other components in the name of the caller. "" = the
   // caller has a certificate, or a front proxy names it.
   virtual const std::string& token() const = 0;
-  // Authenticates the credentials of the request again, for answers that last. Unauthorized if they
+  // Authenticates the credentials of the request again, for answers that last; an earlier answer
+  // about them does not count. Unauthorized if they
   // are not valid, or belong to another user now. Other errors: the cluster cannot answer. The
   // caller must outlive the task.
   virtual Task<Result<>> stillValid() const = 0;
@@ -114,7 +115,8 @@ class RequestGuard {
   Task<void> handle(CallerHandler handler, net::ServerRequest request,
                     std::shared_ptr<net::Responder> responder);
   // The client's identity; an error is the reason why the credentials are refused.
-  Task<Result<User>> authenticate(const net::ServerRequest& request);
+  // takesKnown: an answer of the last seconds counts.
+  Task<Result<User>> authenticate(const net::ServerRequest& request, bool takesKnown);
   // The identity that a front proxy names; nullopt if it names none.
   Result<std::optional<User>> proxied(const net::ServerRequest& request) const;
   Task<Result<User>> review(std::string token);

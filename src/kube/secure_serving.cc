@@ -133,6 +133,8 @@ Result<> SecureServing::begin(const Around& around) {
   if (auto taken = take(std::move(tls), std::move(trust)); !taken) return taken;
   net::ServerOptions server;
   server.listen = fmt::format("{}:{}", options_.bindAddress, options_.port);
+  server.maxConnections = options_.maxConnections;
+  server.maxBodyBytes = options_.maxBodyBytes;
   server.tls = std::make_shared<net::ServerTls>(tls_);
   auto started = net::HttpServer::start(component_.executor(), std::move(server), around(*guard_));
   if (!started) return fail(std::move(started.error()));
@@ -224,8 +226,10 @@ Result<> SecureServing::makeGuard() {
                    &authentication_},
         std::tuple{"--authorization-kubeconfig", &options_.authorizationKubeconfig,
                    &authorization_}}) {
-    if (file->empty() && !net::runsInPod()) continue;
-    auto config = file->empty() ? inClusterConfig() : loadClientConfig({.kubeconfig = *file});
+    if (!options_.reviewsOfComponent && file->empty() && !net::runsInPod()) continue;
+    auto config = options_.reviewsOfComponent ? Result<ClientConfig>(component_.config())
+                  : file->empty()             ? inClusterConfig()
+                                              : loadClientConfig({.kubeconfig = *file});
     if (!config) return fail(Error(config.error()).within(flag));
     *api = std::make_unique<HttpApi>(component_.http(), component_.executor(), *std::move(config),
                                      HttpApiOptions{});

@@ -40,6 +40,11 @@ struct SecureServingOptions {
   bool authenticationSkipLookup = false;
   bool authenticationTolerateLookupFailure = true;
   std::string authorizationKubeconfig;
+  // The API server of the component reviews tokens and rights, and no kubeconfig says another one.
+  bool reviewsOfComponent = false;
+  // As in net::ServerOptions: what clients cost before it is known who they are.
+  std::size_t maxConnections = net::ServerOptions().maxConnections;
+  std::size_t maxBodyBytes = net::ServerOptions().maxBodyBytes;
   GuardOptions guard;
 };
 

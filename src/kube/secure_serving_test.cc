@@ -20,6 +20,8 @@ class Bare final : public Component {
   Executor& executor() override { return executor_; }
   Api& api() override { throw std::logic_error("no API server server"); }
   net::HttpClient& http() override { return http_; }
+  const ClientConfig& config() override { return config_; }
+  ClientConfig config_;
   Random& random() override { return random_; }
   const std::shared_ptr<Metrics>& metrics() override { return metrics_; }
   void exit(int) override {}
@@ -147,6 +149,62 @@ TEST_F(SecureServingTest, AnUnusableCertificateDoesNotStopTheRenewalOfAnAuthorit
   EXPECT_FALSE(readAgain());
   EXPECT_EQ(serving_->certificate(), first.server.certPem);
   EXPECT_EQ(ask(first), 401) << "its certificate has another authority";
+}
+
+TEST_F(SecureServingTest, TheApiServerOfTheComponentReviewsTokensWhateverAKubeconfigSays) {
+  const auto& world = net::TestCertificates::get();
+  write(world.server, world.authority.certPem);
+  std::unique_ptr<net::HttpServer> reviewer;
+  loop.runSync([&] {
+    auto started =
+        net::HttpServer::start(loop.loop(), {.listen = "127.0.0.1:0"}, [](auto, auto responder) {
+          responder->respond(201, {{"Content-Type", "application/json"}},
+                             std::string(R"({"status":{"authenticated":true,
+                               "user":{"username":"ann","groups":[]}}})"));
+        });
+    if (!started) throw std::runtime_error(started.error().message);
+    reviewer = *std::move(started);
+    bare_.config_.server = "http://" + reviewer->address();
+  });
+  SecureServingOptions options;
+  options.tlsCertFile = folder_ + "/tls.crt";
+  options.tlsKeyFile = folder_ + "/tls.key";
+  options.authenticationKubeconfig = folder_ + "/of-another-cluster";
+  options.authorizationKubeconfig = options.authenticationKubeconfig;
+  options.authenticationSkipLookup = true;
+  options.reviewsOfComponent = true;
+  start(std::move(options));
+  net::HttpRequest request;
+  request.url = "https://" + serving_->address() + "/healthz";
+  request.headers = {{"Authorization", "Bearer t"}};
+  request.tls = world.clientTls(false);
+  const auto reply = fetch(std::move(request));
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->status, 200);
+  loop.runSync([&] {
+    serving_.reset();
+    reviewer.reset();
+  });
+}
+
+TEST_F(SecureServingTest, ABodyOverTheLimitIsRefused) {
+  const auto& world = net::TestCertificates::get();
+  write(world.server, world.authority.certPem);
+  SecureServingOptions options;
+  options.tlsCertFile = folder_ + "/tls.crt";
+  options.tlsKeyFile = folder_ + "/tls.key";
+  options.maxBodyBytes = 1000;
+  start(std::move(options));
+  for (const auto& [bytes, status] : {std::pair(1000, 200), {1001, 413}}) {
+    net::HttpRequest request;
+    request.method = "POST";
+    request.url = "https://" + serving_->address() + "/healthz";
+    request.body = std::string(static_cast<std::size_t>(bytes), 'x');
+    request.tls = world.clientTls(false);
+    const auto reply = fetch(std::move(request));
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_EQ(reply->status, status) << bytes;
+  }
 }
 
 TEST_F(SecureServingTest, OnlyTheStartMakesACertificate) {

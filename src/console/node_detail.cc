@@ -110,6 +110,14 @@ json::object usageJson(const api::NodeMetric& metric, const Part& pods) {
   return usage;
 }
 
+// As the API server takes it. Without a name, a request for an object would list all of them.
+bool isNodeName(std::string_view name) {
+  const auto isInner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const auto allowed = [&](char c) { return isInner(c) || c == '-' || c == '.'; };
+  return !name.empty() && name.size() <= 253 && std::ranges::all_of(name, allowed) &&
+         isInner(name.front()) && isInner(name.back());
+}
+
 // Reads the object if the viewer may.
 template <class T>
 Task<Result<T>> readFor(kube::Api& api, std::string name, std::shared_ptr<const Viewer> viewer) {
@@ -130,6 +138,7 @@ Task<Result<T>> readFor(kube::Api& api, std::string name, std::shared_ptr<const 
 
 Task<Result<json::value>> nodeDetail(kube::Api& api, std::string name, AskKoordlet koordlet,
                                      std::shared_ptr<const Viewer> viewer) {
+  if (!isNodeName(name)) co_return fail(ErrorCode::Invalid, "name: must be that of a node");
   auto readingNode = readFor<api::Node>(api, name, viewer);
   auto node = co_await readingNode;
   json::object out;

@@ -374,6 +374,20 @@ TEST_F(SharedConsoleTest, ANodeHasThePartsThatTheUserMayGet) {
   EXPECT_EQ(get("eve", "/api/v1/node?name=none")->body, get("eve", "/api/v1/node?name=n")->body);
 }
 
+TEST_F(SharedConsoleTest, TheNameOfANodeMustBeOne) {
+  grant("bob", kindOf(TableId::Nodes), "");
+  open();
+  for (const char* name : {"", ".", "..", "../pods", "a/proxy", "A%20b", "n%3Fwatch", "-n"}) {
+    std::vector<std::string> reads;
+    cluster_.failure = [&](const kube::Request& request) -> std::optional<Error> {
+      if (request.resource == "nodes" && request.query.empty()) reads.push_back(request.name);
+      return std::nullopt;
+    };
+    EXPECT_EQ(get("bob", std::string("/api/v1/node?name=") + name)->status, 400) << name;
+    EXPECT_TRUE(reads.empty()) << "without a name it lists all nodes";
+  }
+}
+
 TEST_F(SharedConsoleTest, QuestionsAreAskedInTheNameOfTheUser) {
   open();
   const net::Headers own = {{"X-Koordinator-Console", "1"}};

@@ -310,8 +310,9 @@ std::vector<ColumnQuery> Console::olderQueries(std::string_view series, const Vi
     const std::string name(series.substr(5));
     if (const Row* row = rowsOf(TableId::Nodes).find(name))
       queries = nodeQueries(name, row->figures.cpu, row->figures.memory);
-  } else if (series.starts_with("quota/")) {
-    // The metrics of quotas have no namespace: only a name that one quota has is that quota's.
+  } else if (series.starts_with("quota/") && view.of(TableId::Quotas).all) {
+    // The metrics of quotas have no namespace: only a name that one quota has is that quota's. It
+    // could have been that of a deleted quota of any namespace, so a viewer of a part has none.
     const std::string key(series.substr(6));
     const std::string name = key.substr(key.find('/') + 1);
     std::size_t equal = 0;

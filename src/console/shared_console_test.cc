@@ -341,9 +341,14 @@ TEST_F(SharedConsoleTest, OlderHistoryHasTheSameRights) {
   EXPECT_TRUE(has(nodes->body, "cpuCapacity") && has(nodes->body, "7E0")) << nodes->body;
   EXPECT_FALSE(has(nodes->body, "Requested") || has(nodes->body, "Used")) << nodes->body;
   EXPECT_FALSE(has(prometheus.asked, "kube_pod_resource_request")) << prometheus.asked;
-  EXPECT_TRUE(has(get("quotas", "/api/v1/history?series=quota/a/own")->body, "7E0"));
-  EXPECT_FALSE(has(get("quotas", "/api/v1/history?series=quota/a/same")->body, "7E0"))
+  grant("all", kindOf(TableId::Quotas), "");
+  EXPECT_TRUE(has(get("all", "/api/v1/history?series=quota/a/own")->body, "7E0"));
+  EXPECT_FALSE(has(get("all", "/api/v1/history?series=quota/a/same")->body, "7E0"))
       << "the metric could be that of the other quota of this name";
+  const auto part = get("quotas", "/api/v1/history?series=quota/a/own");
+  EXPECT_EQ(part->status, 200);
+  EXPECT_FALSE(has(part->body, "7E0"))
+      << "the metric could be that of a quota of another namespace, which was deleted";
   prometheus.asked.clear();
   for (const char* series : {"quota/b/same", "quota/a/none", "node/n", "cluster", "x"})
     EXPECT_EQ(get("quotas", std::string("/api/v1/history?series=") + series)->status, 404)

@@ -29,7 +29,6 @@ constexpr std::size_t kPoints = 480;                      // of a chart
 constexpr std::int64_t kLongestHistory = 31 * 24 * 3600;  // seconds
 constexpr std::size_t kNamedNamespaces = 64;
 constexpr std::size_t kShownNamespaces = 8;
-constexpr std::size_t kMostQuestionBytes = 1 << 20;
 // Foreign pages cannot send it without asking the console, which does not allow it.
 constexpr std::string_view kOwnPage = "X-Koordinator-Console";
 
@@ -78,6 +77,13 @@ void refuseLogin(net::Responder& responder, std::string_view login, std::string 
 bool isOfData(const net::ServerRequest& request) {
   const auto target = net::parseTarget(request.target);
   return !target || target->path.starts_with("/api");
+}
+
+// The history in memory, and why there is none that is older.
+json::value withProblem(json::value own, std::string problem) {
+  json::value history = joinHistory(json::object(), std::move(own));
+  history.get_object()["problem"] = std::move(problem);
+  return history;
 }
 
 std::vector<std::string> namesIn(std::string_view list) {
@@ -147,6 +153,13 @@ void Console::serve(net::ServerRequest request, Responding responder, Viewing vi
   router.handle(std::move(request), std::move(responder));
 }
 
+// For requests without an identity: no route leads to data, whatever the path.
+void Console::servePageOnly(net::ServerRequest request, Responding responder) {
+  net::Router router;
+  router.add("GET", "/", [](net::RoutedRequest asked, Responding to) { servePage(asked, *to); });
+  router.handle(std::move(request), std::move(responder));
+}
+
 void Console::start() {
   answeredAt_ = executor_.steadyNow();
   for (const auto& table : tables_) table->start(options_.ownNamespace);
@@ -184,7 +197,7 @@ void Console::handle(net::ServerRequest request, std::shared_ptr<net::Responder>
 
 void Console::handleAs(net::ServerRequest request, Responding responder,
                        std::shared_ptr<const kube::Caller> caller) {
-  if (!isOfData(request)) return serve(std::move(request), std::move(responder), owner());
+  if (!isOfData(request)) return servePageOnly(std::move(request), std::move(responder));
   if (caller->name() == "system:anonymous" || caller->name().empty())
     return refuseLogin(*responder, "token", "a token of the cluster is needed");
   responder->authenticated();
@@ -346,13 +359,13 @@ Task<Result<json::value>> Console::historyOf(const net::Target& target, Viewing 
   if (!own) own = json::value(json::object());
   const TimeGrid grid = TimeGrid::over(now - seconds, to, kPoints);
   if (grid.points == 0) co_return own;
+  const auto place = older_.take(*viewer);
+  if (!place) co_return withProblem(*std::move(own), "too many questions about older history");
   auto asking = options_.prometheus->read(std::move(queries), grid);
   auto older = co_await asking;
   // The reviews may have changed meanwhile: what was asked for is what the view allowed.
   if (older) co_return joinHistory(*std::move(older), *std::move(own));
-  json::value joined = joinHistory(json::object(), *std::move(own));
-  joined.get_object()["problem"] = older.error().message;
-  co_return joined;
+  co_return withProblem(*std::move(own), older.error().message);
 }
 
 Task<void> Console::answer(net::RoutedRequest request, Responding responder, Viewing viewer) {
@@ -400,6 +413,9 @@ Task<Result<json::value>> Console::simulation(const net::RoutedRequest& request,
     co_return fail(ErrorCode::RequestEntityTooLarge, "a question has at most 1 MiB");
   if (viewer->caller() ? !options_.simulateAs : !options_.simulate)
     co_return fail(ErrorCode::NotFound, "this console does not simulate");
+  const auto place = simulations_.take(*viewer);
+  if (!place)
+    co_return fail(ErrorCode::TooManyRequests, "too many simulations run: ask again when one ends");
   auto asking = viewer->caller() ? options_.simulateAs(question, viewer->caller())
                                  : options_.simulate(question);
   auto answer = co_await asking;

@@ -34,6 +34,7 @@
 #include "console/feed/feed.h"
 #include "console/history/history.h"
 #include "console/prometheus/prometheus.h"
+#include "console/rights/places.h"
 #include "console/rights/viewers.h"
 #include "net/http_server.h"
 #include "net/router.h"
@@ -66,6 +67,14 @@ struct ConsoleOptions {
 
 class Console {
  public:
+  // What users of a console of many may ask at once; others are refused with 429, or have no older
+  // history.
+  static constexpr std::size_t kMostSimulations = 8;
+  static constexpr std::size_t kSimulationsOfAUser = 2;
+  static constexpr std::size_t kMostOlder = 16;
+  static constexpr std::size_t kOlderOfAUser = 4;
+  static constexpr std::size_t kMostQuestionBytes = 1 << 20;  // of a simulation
+
   // Api and executor must outlive it.
   Console(kube::Api& api, Executor& executor, ConsoleOptions options);
   ~Console();
@@ -92,6 +101,7 @@ class Console {
   template <class T>
   void addTable(const char* name);
   void serve(net::ServerRequest request, Responding responder, Viewing viewer);
+  static void servePageOnly(net::ServerRequest request, Responding responder);
   Task<void> admit(net::ServerRequest request, Responding responder,
                    std::shared_ptr<const kube::Caller> caller, std::vector<std::string> first);
   json::value status(const Viewer& viewer) const;
@@ -127,6 +137,8 @@ class Console {
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<Viewers> viewers_;  // null for a console of one user
   std::unique_ptr<net::HttpServer> server_;
+  Places simulations_{kMostSimulations, kSimulationsOfAUser};
+  Places older_{kMostOlder, kOlderOfAUser};  // questions to Prometheus
   TaskGroup tasks_;
 };
 

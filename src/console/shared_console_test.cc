@@ -44,6 +44,7 @@ const KindOfTest kKindsOfTest[] = {
 class SharedConsoleTest : public testing::Test {
  protected:
   void SetUp() override {
+    slow_ = &loop_;
     for (const char* file :
          {"slo.koordinator.sh_nodemetrics", "scheduling.sigs.k8s.io_podgroups",
           "scheduling.sigs.k8s.io_elasticquotas", "scheduling.koordinator.sh_podmigrationjobs",
@@ -78,6 +79,10 @@ class SharedConsoleTest : public testing::Test {
   }
   static Task<Result<json::value>> answerOf(std::string question,
                                             std::shared_ptr<const kube::Caller> caller) {
+    if (question == "slow") {
+      auto pause = sleepFor(*slow_, 1h);
+      co_await pause;
+    }
     co_return json::value(json::object{{"asked", question}, {"by", caller->name()}});
   }
 
@@ -136,14 +141,33 @@ class SharedConsoleTest : public testing::Test {
     return kKindsOfTest[static_cast<std::size_t>(table)];
   }
 
+  // The cluster, except for what `answer` says.
+  struct Reviewing final : kube::Api {
+    explicit Reviewing(kube::Api& api) : api(api) {}
+    kube::Api& api;
+    std::function<std::optional<Result<std::string>>(const kube::Request&)> answer;
+    Task<Result<std::string>> call(kube::Request request) override {
+      if (answer)
+        if (auto said = answer(request)) co_return *std::move(said);
+      auto calling = api.call(std::move(request));
+      auto reply = co_await calling;
+      co_return reply;
+    }
+    std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
+      return api.watch(std::move(request), std::move(sink));
+    }
+  };
+
   VirtualLoop loop_;
+  inline static Executor* slow_ = nullptr;  // of answers that take an hour
   apiserver::EmbeddedCluster cluster_{loop_, true};
+  Reviewing reviewing_{cluster_};
   WallTime expiry_ = WallTime::max();  // of certificates
   kube::RequestGuard guard_{
       loop_,
-      &cluster_,
-      &cluster_,
-      {.alwaysAllowPaths = {"/*"}, .tokenTtl = 5s, .grantTtl = {}, .refusalTtl = {}}};
+      &reviewing_,
+      &reviewing_,
+      {.alwaysAllowPaths = {"/*"}, .tokenTtl = 10s, .grantTtl = {}, .refusalTtl = {}}};
   std::unique_ptr<Console> console_;
   net::HttpServer::Handler handler_;
 };
@@ -356,6 +380,37 @@ TEST_F(SharedConsoleTest, OlderHistoryHasTheSameRights) {
   EXPECT_EQ(prometheus.asked, "");
 }
 
+TEST_F(SharedConsoleTest, QuestionsToPrometheusAreBoundedForEachUser) {
+  class SlowPrometheus final : public net::HttpTransport {
+   public:
+    Task<Result<net::HttpResponse>> fetch(Executor& executor, net::HttpRequest) override {
+      auto pause = sleepFor(executor, 10s);
+      co_await pause;
+      co_return fail(ErrorCode::Timeout, "no answer");
+    }
+    std::unique_ptr<net::Stream> stream(Executor&, net::HttpRequest, net::StreamSink) override {
+      return nullptr;
+    }
+  } prometheus;
+  grant("nodes", kindOf(TableId::Nodes), "");
+  open(&prometheus);
+  std::vector<std::shared_ptr<net::FakeResponder>> running;
+  const auto ask = [&] {
+    running.push_back(
+        send("nodes", "GET",
+             fmt::format("/api/v1/history?series=cluster&seconds={}", 3600 * (running.size() + 2)),
+             "", {}, 10ms));
+    return running.back();
+  };
+  for (std::size_t i = 0; i < Console::kOlderOfAUser; ++i) EXPECT_EQ(ask()->status, 0);
+  const auto refused = ask();
+  EXPECT_EQ(refused->status, 200);
+  EXPECT_TRUE(has(refused->body, R"("problem":"too many questions)")) << refused->body;
+  loop_.advance(11s);
+  EXPECT_TRUE(has(running.front()->body, "no answer")) << running.front()->body;
+  EXPECT_EQ(ask()->status, 0);
+}
+
 TEST_F(SharedConsoleTest, ANodeHasThePartsThatTheUserMayGet) {
   cluster_.put(api::Node::kType, R"({"apiVersion":"v1","kind":"Node",
     "metadata":{"name":"n","labels":{"secret-label":"x"}}})");
@@ -391,6 +446,105 @@ TEST_F(SharedConsoleTest, TheNameOfANodeMustBeOne) {
     EXPECT_EQ(get("bob", std::string("/api/v1/node?name=") + name)->status, 400) << name;
     EXPECT_TRUE(reads.empty()) << "without a name it lists all nodes";
   }
+}
+
+TEST_F(SharedConsoleTest, ARepeatedQuestionAboutNamespacesCostsNoReviews) {
+  putPod("a", "mine");
+  putPod("b", "other");
+  grant("ann", kindOf(TableId::Pods), "a");
+  open();
+  get("ann", "/api/v1/feed");
+  int reviews = 0;
+  cluster_.failure = [&](const kube::Request& request) -> std::optional<Error> {
+    reviews += request.resource == "subjectaccessreviews";
+    return std::nullopt;
+  };
+  for (const char* names : {"a", "b", "a,b", "none"})
+    send("ann", "GET", std::string("/api/v1/history?series=x&namespaces=") + names, "", {}, 10ms);
+  EXPECT_EQ(reviews, 0) << "all of them were asked about already";
+}
+
+TEST_F(SharedConsoleTest, ATokenThatIsRevokedShowsNothingAfter30SecondsAlsoIfItWasJustCached) {
+  putPod("a", "mine");
+  grant("ann", kindOf(TableId::Pods), "");
+  bool revoked = false;
+  const auto tokenAnswers = [&](const kube::Request& request) -> std::optional<Error> {
+    if (request.resource == "tokenreviews" && revoked)
+      return Error{ErrorCode::Unavailable, "connection refused", {}};
+    return std::nullopt;
+  };
+  reviewing_.answer = [&](const kube::Request& request) -> std::optional<Result<std::string>> {
+    if (request.resource != "tokenreviews") return std::nullopt;
+    if (auto error = tokenAnswers(request)) return Result<std::string>(fail(*std::move(error)));
+    return Result<std::string>(
+        std::string(R"({"status":{"authenticated":true,"user":{"username":"ann","groups":[]}}})"));
+  };
+  open();
+  const net::Headers token = {{"Authorization", "Bearer t"}};
+  const auto feed = send("", "GET", "/api/v1/feed", "", token, 10ms);
+  EXPECT_EQ(feed->status, 200);
+  // Another request of the user keeps the answer about the token fresh until the stream is checked.
+  loop_.advance(13s);
+  send("", "GET", "/api/v1/history?series=x", "", token, 10ms);
+  revoked = true;
+  loop_.advance(1s);
+  const auto late = send("", "GET", "/api/v1/feed", "", token, 10ms);
+  EXPECT_EQ(late->status, 200) << "by the cached answer";
+  loop_.advance(29s);
+  for (const auto& stream : {feed, late}) stream->body.clear();
+  putPod("a", "tardy");
+  loop_.advance(1s);
+  for (const auto& stream : {feed, late}) EXPECT_FALSE(has(stream->body, "tardy")) << stream->body;
+}
+
+TEST_F(SharedConsoleTest, SimulationsAreBoundedForEachUserAndInAll) {
+  open();
+  const net::Headers own = {{"X-Koordinator-Console", "1"}};
+  std::vector<std::shared_ptr<net::FakeResponder>> running;
+  const auto ask = [&](const std::string& user) {
+    running.push_back(send(user, "POST", "/api/v1/simulate", "slow", own, 100ms));
+    return running.back()->status;
+  };
+  for (std::size_t i = 0; i < Console::kSimulationsOfAUser; ++i) EXPECT_EQ(ask("ann"), 0);
+  EXPECT_EQ(ask("ann"), 429);
+  for (std::size_t i = Console::kSimulationsOfAUser; i < Console::kMostSimulations; ++i)
+    EXPECT_EQ(ask("user-" + std::to_string(i)), 0);
+  EXPECT_EQ(ask("bob"), 429);
+  running.front()->closed();
+  loop_.advance(100ms);
+  EXPECT_EQ(ask("ann"), 0) << "a client that is gone leaves its place";
+}
+
+TEST_F(SharedConsoleTest, AnAccountWithManyTokensLeavesPlacesToOthers) {
+  int token = 0;
+  reviewing_.answer = [&](const kube::Request& request) -> std::optional<Result<std::string>> {
+    if (request.resource != "tokenreviews") return std::nullopt;
+    return Result<std::string>(fmt::format(
+        R"({{"status":{{"authenticated":true,"user":{{"username":"robot","groups":[],
+            "extra":{{"authentication.kubernetes.io/credential-id":["{}"]}}}}}}}})",
+        ++token));
+  };
+  open();
+  std::vector<std::shared_ptr<net::FakeResponder>> streams;
+  for (std::size_t i = 0; i < Viewers::kMostOfAName + 1; ++i)
+    streams.push_back(send("", "GET", "/api/v1/feed", "",
+                           {{"Authorization", "Bearer " + std::to_string(i)}}, 10ms));
+  EXPECT_EQ(streams[Viewers::kMostOfAName - 1]->status, 200);
+  EXPECT_EQ(streams.back()->status, 429);
+  EXPECT_EQ(get("ann", "/api/v1/feed")->status, 200);
+}
+
+TEST_F(SharedConsoleTest, StreamsAreBoundedInAll) {
+  open();
+  std::vector<std::shared_ptr<net::FakeResponder>> streams;
+  for (std::size_t i = 0; i < Viewers::kMostInAll; ++i) {
+    const auto user = "user-" + std::to_string(i / Viewers::kMostOfAUser);
+    streams.push_back(send(user, "GET", "/api/v1/feed", "", {}, 1ms));
+  }
+  EXPECT_EQ(streams.back()->status, 200);
+  EXPECT_EQ(get("ann", "/api/v1/feed")->status, 429);
+  streams.back()->closed();
+  EXPECT_EQ(get("ann", "/api/v1/feed")->status, 200);
 }
 
 TEST_F(SharedConsoleTest, QuestionsAreAskedInTheNameOfTheUser) {

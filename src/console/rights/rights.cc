@@ -11,6 +11,13 @@ bool Rights::lacks(const std::set<std::string, std::less<>>& namespaces) const {
   return !std::ranges::includes(known_, namespaces);
 }
 
+bool Rights::lacksNamed(const std::vector<std::string>& named,
+                        const std::set<std::string, std::less<>>& namespaces) const {
+  return partial_ && std::ranges::any_of(named, [&](const std::string& place) {
+           return namespaces.contains(place) && !known_.contains(place);
+         });
+}
+
 Task<Result<>> Rights::refresh(std::shared_ptr<const kube::Caller> caller,
                                std::set<std::string, std::less<>> namespaces,
                                std::vector<std::string> first) {

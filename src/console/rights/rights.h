@@ -50,6 +50,9 @@ class Rights {
   // True if the user sees only a part of a kind with namespaces, and one of these was not asked
   // about yet.
   bool lacks(const std::set<std::string, std::less<>>& namespaces) const;
+  // True if the user sees only a part, and one of these that exists was not asked about yet.
+  bool lacksNamed(const std::vector<std::string>& named,
+                  const std::set<std::string, std::less<>>& namespaces) const;
 
   // first: asked about before the others, which follow by name. An error keeps the view as it is.
   // One refresh at a time. The rights must outlive the task.

@@ -22,7 +22,7 @@ class Viewers::Session final : public Viewer {
         user_(std::move(user)),
         caller_(std::move(caller)),
         openedAt(executor.steadyNow()),
-        checkedAt(openedAt) {}
+        checkedAt(openedAt - kTokenCached) {}
   std::shared_ptr<const View> view() const override {
     const bool valid = ended_.empty() && executor_.steadyNow() < checkedAt + Rights::kViewLasts;
     return valid ? user_->rights.view() : nullptr;
@@ -69,24 +69,38 @@ Result<std::shared_ptr<Viewers::User>> Viewers::userOf(const kube::Caller& calle
     users_.erase(oldest);
   }
   auto user = std::make_shared<User>(Rights(executor_, kinds_));
+  user->name = caller.name();
   users_.emplace(caller.identity(), user);
   return user;
 }
 
+Result<> Viewers::roomFor(const std::string& name) {
+  std::size_t all = 0, ofName = 0;
+  for (const auto& [identity, user] : users_) {
+    std::erase_if(user->sessions, [](const auto& session) { return session.expired(); });
+    all += user->sessions.size();
+    if (user->name == name) ofName += user->sessions.size();
+  }
+  if (ofName >= kMostOfAName)
+    return fail(ErrorCode::TooManyRequests, "too many pages of this console are open in your name");
+  if (all >= kMostInAll)
+    return fail(ErrorCode::TooManyRequests, "too many pages of this console are open");
+  return {};
+}
+
 Task<Result<std::shared_ptr<const Viewer>>> Viewers::admit(
     std::shared_ptr<const kube::Caller> caller, std::vector<std::string> first) {
+  if (auto room = roomFor(caller->name()); !room) co_return fail(std::move(room.error()));
   auto found = userOf(*caller);
   if (!found) co_return fail(std::move(found.error()));
   const auto user = *std::move(found);
   user->usedAt = executor_.steadyNow();
-  std::erase_if(user->sessions, [](const auto& session) { return session.expired(); });
   if (user->sessions.size() >= kMostOfAUser)
     co_return fail(ErrorCode::TooManyRequests, "you have too many pages of this console open");
   auto session = std::make_shared<Session>(executor_, user, caller);
   user->sessions.push_back(session);
-  // A user who names others each time waits for the usual refresh.
-  const bool asksFirst =
-      !first.empty() && first != user->first && executor_.steadyNow() - user->triedAt >= kTryAgain;
+  // Names that were asked about cost no reviews, so that no request costs more than it shows.
+  const bool asksFirst = user->rights.lacksNamed(first, namespaces_());
   if (!first.empty()) user->first = std::move(first);
   const bool old = executor_.steadyNow() - user->rights.refreshedAt() >= kRefresh;
   if (asksFirst || old || !user->rights.view()) {

@@ -30,7 +30,14 @@ class Viewers {
   // another one.
   static constexpr Duration kLongestWithoutToken = std::chrono::minutes(10);
   static constexpr std::size_t kMostUsers = 256;
-  static constexpr std::size_t kMostOfAUser = 32;  // requests and streams
+  // Requests and streams. A stream that is not read has a megabyte of memory. Each token of a
+  // service account may be a user of its own, so users of the same name have a bound in all.
+  static constexpr std::size_t kMostOfAUser = 32;
+  static constexpr std::size_t kMostOfAName = 64;
+  static constexpr std::size_t kMostInAll = 1024;
+  // For how long a guard in front of the console may take an answer about a token again
+  // (kube::GuardOptions::tokenTtl): so old may the check of new credentials be.
+  static constexpr Duration kTokenCached = std::chrono::seconds(10);
 
   using Namespaces = std::function<std::set<std::string, std::less<>>()>;
 
@@ -51,6 +58,7 @@ class Viewers {
   class Session;
   struct User {
     explicit User(Rights rights) : rights(std::move(rights)) {}
+    std::string name;
     Rights rights;
     std::vector<std::string> first;
     std::vector<std::weak_ptr<Session>> sessions;
@@ -61,6 +69,8 @@ class Viewers {
     std::vector<Completer<bool>> waiting;  // for the end of the refresh
   };
 
+  // Forgets sessions that have ended.
+  Result<> roomFor(const std::string& name);
   Result<std::shared_ptr<User>> userOf(const kube::Caller& caller);
   Task<void> tickForever();
   void tick();

@@ -13,13 +13,7 @@ namespace koord::manager {
 
 namespace {
 
-// Of --kubeconfig, which is "" for the usual places. In a pod the service account counts.
-std::string reviewsKubeconfig(const std::string& kubeconfig) {
-  if (!kubeconfig.empty() || net::runsInPod()) return kubeconfig;
-  const char* list = std::getenv("KUBECONFIG");
-  const auto files = kube::kubeconfigFiles(list ? list : "");
-  return files.empty() ? kube::homeKubeconfig() : files.front();
-}
+constexpr std::size_t kMostConnections = 2 * console::Viewers::kMostInAll;
 
 }  // namespace
 
@@ -102,12 +96,16 @@ kube::SecureServingOptions ConsoleThread::servingOptions() const {
   serving.port = std::atoi(address.c_str() + colon + 1);
   serving.tlsCertFile = options_.tlsCertFile;
   serving.tlsKeyFile = options_.tlsKeyFile;
-  serving.authenticationKubeconfig = reviewsKubeconfig(options_.kubeconfig);
-  serving.authorizationKubeconfig = serving.authenticationKubeconfig;
+  // Another cluster than that of the rows would show its users what they may not see.
+  serving.reviewsOfComponent = true;
+  // Everybody may connect, and a body is read before its sender is known.
+  serving.maxConnections = kMostConnections;
+  serving.maxBodyBytes = console::Console::kMostQuestionBytes;
   // Users need rights on what they see, not on paths. Reviews of rights are not cached here:
   // console/rights does, with the time that it promises.
   serving.guard.alwaysAllowPaths = {"/*"};
   serving.guard.unavailableIs503 = true;
+  serving.guard.tokenTtl = console::Viewers::kTokenCached;
   serving.guard.grantTtl = {};
   serving.guard.refusalTtl = {};
   return serving;

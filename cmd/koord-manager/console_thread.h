@@ -24,7 +24,6 @@ struct ConsoleOptions {
   std::string scheduler;   // address of koord-scheduler's secure port; "" = by its lease
   std::string prometheus;  // address; "" = none
   std::string prometheusCaFile;
-  std::string kubeconfig;  // as for the component
   std::string version;
 };
 

@@ -65,7 +65,6 @@ int main(int argc, char** argv) {
     return 1;
   }
   options.webhook = *std::move(webhook);
-  console.kubeconfig = component.client.kubeconfig;
   console.version = koord::programVersion();
   return koord::kube::runComponent(
       component,

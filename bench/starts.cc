@@ -1,8 +1,9 @@
 // Estimates of starts (scheduler/oracle/starts). "Starts/waves" and "Starts/continuous": how often
-// the starts fell within their bounds, by kind: the published figures of docs/features/starts.md.
-// All numbers are shares, but for `asked`; interval: what the estimates say. They depend on the
-// seeds only. "Starts/large": the time of an estimate in a full cluster. "Starts/history": what the history of runs costs, in ns for an update of a pod and
-// for an end, and its memory in MiB when it is full.
+// the starts fell within their bounds, by kind, without and with pods that are created after the
+// question (backtest.h): the published figures of docs/features/starts.md. All numbers are shares,
+// but for `asked`; they depend on the seeds only. "Starts/large": the wall time of an estimate in a
+// full cluster. "Starts/history": what the history of runs costs, in ns for an update of a pod and
+// for an end, and the memory that it adds, in MiB.
 
 #include "scheduler/oracle/starts/backtest.h"
 

@@ -94,11 +94,10 @@ std::string unknownText(const json::value& estimate) {
 }
 
 std::string refusalText(const json::value& estimate) {
+  if (const auto message = textAt(estimate, "message"); !message.empty())
+    return std::string(message);
   const std::string unknown = unknownText(estimate);
-  const std::string message(textAt(estimate, "message"));
-  if (unknown.empty())
-    return message.empty() ? "no running pod with a known end makes it start" : message;
-  return message.empty() ? unknown : fmt::format("{} ({})", unknown, message);
+  return unknown.empty() ? "no end that is known makes it start" : unknown;
 }
 
 }  // namespace

@@ -176,7 +176,8 @@ bool Starts::isExample(std::size_t position) const {
          });
 }
 
-// The pods without a known end on the node that comes nearest to the pod, else in the cluster.
+// The pods without a known end on the node that comes nearest to the pod. None if the pod does not
+// lack resources of a node.
 json::object Starts::endlessOn(const Timeline& timeline, const api::Pod& pod) const {
   Scheduler& scheduler = course_.scheduler();
   const auto pending = scheduler.pending(api::keyOf(pod.metadata));
@@ -187,7 +188,7 @@ json::object Starts::endlessOn(const Timeline& timeline, const api::Pod& pod) co
   json::array shown;
   std::uint64_t count = 0;
   for (const RunningPod& running : table_.running()) {
-    if (!timeline.isEndless(running.uid) || (!node.empty() && running.node != node)) continue;
+    if (!timeline.isEndless(running.uid) || node.empty() || running.node != node) continue;
     ++count;
     if (shown.size() < kMaxUnknownShown)
       shown.push_back(json::object{{"namespace", running.key.namespace_},
@@ -341,7 +342,7 @@ void Starts::addRefusal(json::object& out, std::size_t position) const {
       outcomes_, [&](const Outcome& outcome) { return !outcome.starts[position]; });
   out.emplace("state", "none");
   if (open == outcomes_.end()) return;
-  if (!open->messages[position].empty()) out.emplace("message", open->messages[position]);
+  if (!open->messages[position].empty()) out.emplace("lastMessage", open->messages[position]);
   out.emplace("unknown", memberOf(open->unknown[position], "pods"));
   out.emplace("unknownPods", memberOf(open->unknown[position], "count"));
 }

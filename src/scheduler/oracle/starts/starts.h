@@ -3,11 +3,11 @@
 // Starts: when pods, gangs and the pods of quotas start.
 //
 // It plays kCourses courses (timeline.h), each in a copy of the process of its own, because a
-// course cannot be undone; up to four at once, if there are processors and memory. Each draws the ends of pods at random, with fixed seeds. The bounds are
-// quantiles of the starts. Why not three courses, in which all pods end early, as expected, or
-// late: the start depends on the first of many ends, or on the last of some, and pods do not all
-// end late at once. The bounds of such courses are far too wide, and their middle is not the
-// median of the starts.
+// course cannot be undone; up to four at once, if there are CPUs for them. Each draws the ends
+// of pods at random, with fixed seeds. The bounds are quantiles of the starts. Why not three
+// courses, in which all pods end early, as expected, or late: the start depends on the first of
+// many ends, or on the last of some, and pods do not all end late at once. The bounds of such
+// courses are far too wide, and their middle is not the median of the starts.
 //
 // If the true course were one of n + 1 that are drawn alike, it would lie between the i-th smallest
 // and the i-th largest of n with probability (n + 1 - 2i) / (n + 1). With 19 courses and i = 2 that
@@ -52,6 +52,7 @@ class Starts {
   //
   //   courses, interval
   //   estimates: [{kind, namespace, name, state, pods, placed, node, message,
+  //                lastMessage,   # the scheduler's, for a pod that does not start
   //                next: {earliest, likely, latest},   # seconds from status.state.time
   //                all: {...},                         # of a quota or gang: its last pod
   //                runs: [{namespace, kind, name, pods, nodes, runs, shortest, median, longest}],

@@ -94,7 +94,7 @@ TEST(Starts, nothing_is_claimed_if_nothing_is_known_and_the_pod_in_the_way_is_na
   const json::value pod = f.first("{pods: [default/waits]}");
   EXPECT_EQ(textAt(pod, "state"), "none") << toJson(pod);
   EXPECT_EQ(memberOf(pod, "next"), json::value());
-  EXPECT_THAT(std::string(textAt(pod, "message")), HasSubstr("1 Insufficient cpu"));
+  EXPECT_THAT(std::string(textAt(pod, "lastMessage")), HasSubstr("1 Insufficient cpu"));
   ASSERT_EQ(memberOf(pod, "unknownPods"), json::value(1)) << toJson(pod);
   EXPECT_EQ(textAt(memberOf(pod, "unknown").get_array()[0], "name"), "train-0");
 }

@@ -5,9 +5,9 @@
 // completions left gets another pod for each that ends.
 //
 // After an end, time moves from timer to timer for as long as backoffs last. From there to the next
-// end, which may be hours away, it moves in large steps, in which each timer that is due fires once:
-// else thousands of periodic timers would fire without a change in between. The caller holds the
-// wall clock (SeamExecutor::holdWall), because load reports and Reservations of now would soon
+// end, which may be hours away, it moves in large steps, in which each timer that is due fires
+// once: else thousands of periodic timers would fire without a change in between. The caller holds
+// the wall clock (SeamExecutor::holdWall), because load reports and Reservations of now would soon
 // count as old, and nothing renews them.
 //
 // The course ends when all asked pods have started, when no known end is left, or when `checkpoint`

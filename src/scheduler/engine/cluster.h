@@ -225,7 +225,7 @@ class Cluster {
     bool open_ = true;
   };
 
-  // Calls fn once, when no transaction is open any more: the changes that are left are final.
+  // Calls fn once, when the outermost transaction has ended: the changes that are left are final.
   // Requires inSimulation().
   void afterSimulation(std::function<void()> fn) { afterSimulation_.push_back(std::move(fn)); }
 

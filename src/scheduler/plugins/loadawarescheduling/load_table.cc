@@ -212,7 +212,7 @@ void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& lo
 void LoadTable::removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
   if (cluster_.inSimulation()) {
-    // The last ones first: a simulation takes back what it has just tried.
+    // The last ones first: a simulation reverts what it has just tried.
     const auto it = std::find(added_.rbegin(), added_.rend(), std::pair(node, &pod));
     if (it == added_.rend()) {
       inSimulation();

@@ -5,9 +5,8 @@
 // move of a pod, in simulations too. Profiles whose arguments agree about estimates share one
 // table.
 //
-// But a pod that only a simulation removes still counts where it was: a node that is hot now does
-// not become a candidate of preemption by the eviction of pods that it was found cool enough for a
-// moment ago. As upstream, nobody is evicted to get a node below the limit.
+// But a pod that only a simulation removes still counts where it was: preemption does not evict pods
+// to bring a node below its limit, as upstream's does not. The next report may bring it there.
 
 #include <functional>
 #include <map>

@@ -5,8 +5,8 @@
 // move of a pod, in simulations too. Profiles whose arguments agree about estimates share one
 // table.
 //
-// But a pod that only a simulation removes still counts where it was: preemption does not evict pods
-// to bring a node below its limit, as upstream's does not. The next report may bring it there.
+// But a pod that only a simulation removes still counts where it was: preemption evicts no pods to
+// bring a node below its limit, as upstream's does not. The next report may bring it there.
 
 #include <functional>
 #include <map>

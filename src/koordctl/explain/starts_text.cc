@@ -97,7 +97,7 @@ std::string refusalText(const json::value& estimate) {
   if (const auto message = textAt(estimate, "message"); !message.empty())
     return std::string(message);
   const std::string unknown = unknownText(estimate);
-  return unknown.empty() ? "no end that is known makes it start" : unknown;
+  return unknown.empty() ? "no known end of a pod lets it start" : unknown;
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxRunsShown = 5;
 constexpr std::size_t kMaxNodesShown = 5;
 constexpr std::size_t kMaxUnknownShown = 3;
+constexpr std::size_t kMaxQuotaLooks = 20'000;  // pods whose quotas are looked up
 constexpr ForkLimits kCourseLimits{
     .time = std::chrono::seconds(60), .grace = std::chrono::seconds(5), .memory = 1ULL << 30};
 
@@ -151,7 +152,7 @@ std::string Starts::playCourse(int number) const {
         const PodPtr now = course_.scheduler().pending(api::keyOf(pod->pod->metadata));
         open["message"] = waitReason(course_.scheduler(), now ? *now : *pod);
       }
-      if (isExample(starts.size())) open.emplace("unknown", endlessOn(timeline, *pod->pod));
+      if (isExample(starts.size())) open.emplace("unknown", endlessBefore(timeline, *pod->pod));
       starts.push_back(std::move(open));
       continue;
     }
@@ -176,19 +177,30 @@ bool Starts::isExample(std::size_t position) const {
          });
 }
 
-// The pods without a known end on the node that comes nearest to the pod. None if the pod does not
-// lack resources of a node.
-json::object Starts::endlessOn(const Timeline& timeline, const api::Pod& pod) const {
+// The pods without a known end that keep the pod waiting: those on the node that comes nearest to
+// it, or those in the quota that is full. None if it waits for something else.
+json::object Starts::endlessBefore(const Timeline& timeline, const api::Pod& pod) const {
   Scheduler& scheduler = course_.scheduler();
   const auto pending = scheduler.pending(api::keyOf(pod.metadata));
   const auto explained =
       pending ? explainPodObject(scheduler, pending->pod) : fail(ErrorCode::NotFound, "");
   const std::string node(explained ? textAt(*explained, "nearestMiss", "node")
                                    : std::string_view());
+  std::string quota;
+  if (pending && node.empty())
+    quota = textAt(memberOf(pluginFacts(scheduler, *pending), "ElasticQuota"), "fullAt");
+  std::size_t looks = quota.empty() ? 0 : kMaxQuotaLooks;
+  const auto isBefore = [&](const RunningPod& running) {
+    if (!node.empty()) return running.node == node;
+    if (looks == 0) return false;
+    --looks;
+    const auto* record = scheduler.cluster().findPod(running.uid);
+    return record && isInQuota(scheduler, *record->info, quota);
+  };
   json::array shown;
   std::uint64_t count = 0;
   for (const RunningPod& running : table_.running()) {
-    if (!timeline.isEndless(running.uid) || node.empty() || running.node != node) continue;
+    if (!timeline.isEndless(running.uid) || !isBefore(running)) continue;
     ++count;
     if (shown.size() < kMaxUnknownShown)
       shown.push_back(json::object{{"namespace", running.key.namespace_},

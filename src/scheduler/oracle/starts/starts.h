@@ -79,7 +79,7 @@ class Starts {
   void addRefusal(json::object& out, std::size_t position) const;
   json::array describeRuns(const std::vector<const Started*>& starts) const;
   bool isExample(std::size_t position) const;
-  json::object endlessOn(const Timeline& timeline, const api::Pod& pod) const;
+  json::object endlessBefore(const Timeline& timeline, const api::Pod& pod) const;
 
   Course& course_;
   SeamExecutor& executor_;

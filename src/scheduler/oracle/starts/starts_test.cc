@@ -1,7 +1,9 @@
 #include "scheduler/oracle/starts/starts.h"
 
 #include "base/time.h"
+#include "model/well_known.h"
 #include "scheduler/oracle/oracle_fixture.h"
+#include "scheduler/plugins/elasticquota/quotas.h"
 
 namespace koord::scheduler::oracle::testing {
 namespace {
@@ -97,6 +99,30 @@ TEST(Starts, nothing_is_claimed_if_nothing_is_known_and_the_pod_in_the_way_is_na
   EXPECT_THAT(std::string(textAt(pod, "lastMessage")), HasSubstr("1 Insufficient cpu"));
   ASSERT_EQ(memberOf(pod, "unknownPods"), json::value(1)) << toJson(pod);
   EXPECT_EQ(textAt(memberOf(pod, "unknown").get_array()[0], "name"), "train-0");
+}
+
+TEST(Starts, pods_of_a_full_quota_are_named_if_nothing_is_known_about_their_ends) {
+  Foretold f;
+  f.node(aNode("a"));
+  auto quota = std::make_shared<api::ElasticQuota>();
+  quota->metadata.namespace_ = "default";
+  quota->metadata.name = quota->metadata.uid = "team";
+  for (auto* list : {&quota->spec.min, &quota->spec.max}) (*list)["cpu"] = *Quantity::parse("1");
+  f.scheduler->stores().of<api::ElasticQuota>().set(quota);
+  f.run();
+  const auto member = [](const char* name) {
+    return aPod(name).request("cpu", "1").label(std::string(model::kLabelQuotaName), "team");
+  };
+  f.runs(member("first"), "a");
+  f.runs(aPod("other").request("cpu", "1"), "a");
+  f.create(member("waits"));
+  f.run();
+  const json::value answer = f.when("{pods: [default/waits], quotas: [team]}");
+  for (const json::value& estimate : memberOf(answer, "estimates").get_array()) {
+    EXPECT_EQ(textAt(estimate, "state"), "none") << toJson(estimate);
+    ASSERT_EQ(memberOf(estimate, "unknownPods"), json::value(1)) << toJson(estimate);
+    EXPECT_EQ(textAt(memberOf(estimate, "unknown").get_array()[0], "name"), "first");
+  }
 }
 
 TEST(Starts, a_deadline_without_history_gives_only_the_latest_time) {

@@ -9,17 +9,6 @@ namespace koord::scheduler::oracle {
 
 namespace {
 
-// The quota and those above it.
-bool isInQuota(const Scheduler& scheduler, const PodInfo& pod, const std::string& quota) {
-  const json::object facts = pluginFacts(scheduler, pod);
-  const json::value& known = memberOf(facts, "ElasticQuota");
-  if (textAt(known, "quota") == quota) return true;
-  const json::value& path = memberOf(known, "path");
-  return path.is_array() && std::ranges::any_of(path.get_array(), [&](const json::value& level) {
-           return level.is_string() && std::string_view(level.get_string()) == quota;
-         });
-}
-
 bool isOf(const Scheduler& scheduler, const PodInfo& pod, const StartTarget& target) {
   const api::ObjectMeta& meta = pod.pod->metadata;
   switch (target.kind) {
@@ -34,6 +23,16 @@ bool isOf(const Scheduler& scheduler, const PodInfo& pod, const StartTarget& tar
 }
 
 }  // namespace
+
+bool isInQuota(const Scheduler& scheduler, const PodInfo& pod, const std::string& quota) {
+  const json::object facts = pluginFacts(scheduler, pod);
+  const json::value& known = memberOf(facts, "ElasticQuota");
+  if (textAt(known, "quota") == quota) return true;
+  const json::value& path = memberOf(known, "path");
+  return path.is_array() && std::ranges::any_of(path.get_array(), [&](const json::value& level) {
+           return level.is_string() && std::string_view(level.get_string()) == quota;
+         });
+}
 
 std::vector<TargetPods> podsOf(const Scheduler& scheduler, const StartsQuestion& question) {
   std::vector<TargetPods> all(question.targets.size());

@@ -19,6 +19,9 @@ struct TargetPods {
   std::string node;             // of a placed pod
 };
 
+// True if the pod counts in the quota, or in a quota below it.
+bool isInQuota(const Scheduler& scheduler, const PodInfo& pod, const std::string& quota);
+
 // For each target.
 std::vector<TargetPods> podsOf(const Scheduler& scheduler, const StartsQuestion& question);
 

@@ -3,7 +3,7 @@
 // Questions share forks while the scheduler works.
 //
 // A question waits until the scheduler's process may fork (pace.h) and a child may run; then one
-// fork answers all that wait. So each answer is about a state that is younger than its question:
+// fork answers all that wait. So each answer is about a state that is newer than its question:
 // what a user wrote and the scheduler received before the question, the answer knows. The other
 // way to save forks, a copy that is kept for the questions of the next second, would answer with
 // what was before, and its pages would be copied all the time.

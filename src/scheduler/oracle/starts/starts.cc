@@ -103,7 +103,7 @@ void Starts::run() {
       if (late_) return;
       const auto child = [&](const ChildSide&) { ChildSide::finish(playCourse(number)); };
       running.push_back(
-          ForkedAnswer::start(kCourseLimits, child, [] { ChildSide::finish("null"); }));
+          ForkedAnswer::start(kCourseLimits, {child, [] { ChildSide::finish("null"); }}));
       ++number;
       continue;
     }

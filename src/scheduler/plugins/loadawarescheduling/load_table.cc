@@ -201,9 +201,6 @@ void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& lo
     removed_.erase(it);
     if (counted == load) return;
     rows_[node].load.removePod(pod, counted);
-  } else if (cluster_.inSimulation()) {
-    inSimulation();
-    added_.emplace_back(node, &pod);
   }
   rows_[node].load.addPod(pod, load);
   notifyLoad(node);
@@ -211,27 +208,18 @@ void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& lo
 
 void LoadTable::removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
-  if (cluster_.inSimulation()) {
-    // The last ones first: a simulation reverts what it has just tried.
-    const auto it = std::find(added_.rbegin(), added_.rend(), std::pair(node, &pod));
-    if (it == added_.rend()) {
-      inSimulation();
-      removed_.insert_or_assign(&pod, Removed{node, load});
-      return;
-    }
-    added_.erase(std::next(it).base());
+  // Of a pod that was moved, the place that the simulation gave it is taken.
+  if (cluster_.inSimulation() && !pod.pod->spec.nodeName.empty() && !removed_.contains(&pod)) {
+    if (removed_.empty()) cluster_.afterSimulation([this] { endSimulation(); });
+    removed_.emplace(&pod, Removed{node, load});
+    return;
   }
   rows_[node].load.removePod(pod, load);
   notifyLoad(node);
 }
 
-void LoadTable::inSimulation() {
-  if (added_.empty() && removed_.empty()) cluster_.afterSimulation([this] { endSimulation(); });
-}
-
 // What the simulation has removed and not put back is gone.
 void LoadTable::endSimulation() {
-  added_.clear();
   for (const auto& [pod, removed] : std::exchange(removed_, {})) {
     rows_[removed.node].load.removePod(*pod, removed.load);
     notifyLoad(removed.node);

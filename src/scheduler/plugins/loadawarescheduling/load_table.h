@@ -5,8 +5,9 @@
 // move of a pod, in simulations too. Profiles whose arguments agree about estimates share one
 // table.
 //
-// But a pod that only a simulation removes still counts where it was: preemption evicts no pods to
-// bring a node below its limit, as upstream's does not. The next report may bring it there.
+// But a bound pod that only a simulation removes still counts where it is: preemption does not
+// evict pods to bring a node below its limit, as upstream's does not. The next report may bring it
+// there.
 
 #include <functional>
 #include <map>
@@ -83,7 +84,6 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   void nodeChanged(NodeId node) override;
   void allocatableChanged(NodeId node) override { notifyLoad(node, true); }
 
-  void inSimulation();
   void endSimulation();
 
   Row& row(NodeId node);
@@ -109,12 +109,11 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   Estimator estimator_;
   AssignedLoad lastLoad_;  // the load that last_ is for
   GrantPtr last_;
-  // Of the simulation that goes on: pods that it added, and the loads of pods that it removed.
+  // The loads of bound pods that the simulation has removed and not put back.
   struct Removed {
     NodeId node;
     AssignedLoad load;
   };
-  std::vector<std::pair<NodeId, const PodInfo*>> added_;
   std::unordered_map<const PodInfo*, Removed> removed_;
   std::vector<ResourceId> ids_;  // of the resources
   std::vector<Row> rows_;        // by node

@@ -28,15 +28,11 @@ using colocation::Arm;
 
 constexpr const char* kDetails =
     "Takes the nodes, pods, usage and settings of a cluster, runs the co-location study on them\n"
-    "('koordctl simulate --colocation') with other thresholds, and proposes those with which "
-    "batch\n"
-    "pods do the most work while services slow down by at most --max-slowdown. Nothing is "
-    "written\n"
-    "to the cluster; --patch writes the proposal to a file:\n\n"
+    "with other thresholds, and proposes those with which batch pods do the most work while\n"
+    "services slow down by at most --max-slowdown. Nothing is written to the cluster; --patch\n"
+    "writes the proposal to a file, for 'kubectl patch' of the ConfigMap slo-controller-config:\n\n"
     "  koordctl tune record usage.csv --time 24h\n"
-    "  koordctl tune --usage usage.csv --patch patch.yaml\n"
-    "  kubectl -n koordinator-system patch configmap slo-controller-config \\\n"
-    "      --type merge --patch-file patch.yaml\n\n"
+    "  koordctl tune --usage usage.csv --patch patch.yaml\n\n"
     "The slowdown is that of a model with assumed parameters (--set). Watch your services when "
     "you\n"
     "apply a proposal, and go there in steps.\n\n"
@@ -217,7 +213,7 @@ void addTuneCommands(flags::Commands& commands, TuneFlags& flags) {
       .within(0, 1'000'000'000);
   set.integer("max-settings", flags.maxRuns, "Settings that the search may try").within(1, 10'000);
   set.list("set", flags.set,
-           "NAME=VALUE of a parameter of the model; 'koordctl simulate --colocation' reports all");
+           "NAME=VALUE of a parameter of the model; the report of the co-location study lists all");
   addOutputFlag(set, flags.output);
   addKubeconfigFlag(set, flags.kubeconfig);
   command.run = [&](const std::vector<std::string>& names) {

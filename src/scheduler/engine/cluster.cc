@@ -213,7 +213,6 @@ void Cluster::Transaction::commit() {
   open_ = false;
   // Inside another transaction the changes stay revertible by it.
   if (--cluster_.openTransactions_ > 0) return;
-  ended();
   // Rows of nodes that were removed meanwhile can be released now.
   for (const Undo& undo : cluster_.journal_)
     if (undo.kind == Undo::Kind::Remove) cluster_.releaseRow(undo.record.node);
@@ -228,12 +227,6 @@ void Cluster::Transaction::rollback() {
   // The state is as before: unless a reader read the log meanwhile, no entries are needed.
   if (cluster_.logRead_ <= logEnd_ && logEnd_ >= cluster_.logBase_)
     cluster_.log_.resize(logEnd_ - cluster_.logBase_);
-  if (cluster_.openTransactions_ == 0) ended();
-}
-
-void Cluster::Transaction::ended() {
-  if (cluster_.afterSimulation_.empty()) return;
-  for (const auto& fn : std::exchange(cluster_.afterSimulation_, {})) fn();
 }
 
 void Cluster::revertTo(std::size_t mark) {

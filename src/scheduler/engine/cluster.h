@@ -218,16 +218,11 @@ class Cluster {
     void rollback();
 
    private:
-    void ended();
     Cluster& cluster_;
     std::size_t mark_;
     std::uint64_t logEnd_;
     bool open_ = true;
   };
-
-  // Calls fn once, when the outermost transaction has ended: the changes that are left are final.
-  // Requires inSimulation().
-  void afterSimulation(std::function<void()> fn) { afterSimulation_.push_back(std::move(fn)); }
 
   // Hides pods from listeners during its lifetime. All counts stay.
   using PodsOnNodes = std::vector<std::pair<NodeId, PodPtr>>;
@@ -374,7 +369,6 @@ class Cluster {
 
   std::vector<Undo> journal_;
   std::size_t openTransactions_ = 0;
-  std::vector<std::function<void()>> afterSimulation_;
   std::vector<NodeId> log_;
   std::uint64_t logBase_ = 0;
   std::uint64_t logRead_ = 0;  // no reader has read beyond this position

@@ -196,35 +196,14 @@ bool LoadTable::unchangedValue(const PodInfo& pod, const AssignedLoad& held) con
 
 void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
-  if (const auto it = removed_.find(&pod); it != removed_.end() && it->second.node == node) {
-    const AssignedLoad counted = std::move(it->second.load);
-    removed_.erase(it);
-    if (counted == load) return;
-    rows_[node].load.removePod(pod, counted);
-  }
   rows_[node].load.addPod(pod, load);
   notifyLoad(node);
 }
 
 void LoadTable::removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
   if (!at(node)) return;
-  // Of a pod that was moved, the place that the simulation gave it is taken.
-  if (cluster_.inSimulation() && !pod.pod->spec.nodeName.empty() && !removed_.contains(&pod)) {
-    if (removed_.empty()) cluster_.afterSimulation([this] { endSimulation(); });
-    removed_.emplace(&pod, Removed{node, load});
-    return;
-  }
   rows_[node].load.removePod(pod, load);
   notifyLoad(node);
-}
-
-// What the simulation has removed and not put back is gone.
-void LoadTable::endSimulation() {
-  for (const auto& [pod, removed] : std::exchange(removed_, {})) {
-    rows_[removed.node].load.removePod(*pod, removed.load);
-    notifyLoad(removed.node);
-    cluster_.touch(removed.node);
-  }
 }
 
 std::string LoadTable::verifyValues(NodeId node, Held held) const {

@@ -4,15 +4,10 @@
 // The estimated load of a pod is a grant of its record (engine/grants.h), so the sums follow every
 // move of a pod, in simulations too. Profiles whose arguments agree about estimates share one
 // table.
-//
-// But a bound pod that only a simulation removes still counts where it is: preemption does not
-// evict pods to bring a node below its limit, as upstream's does not. The next report may bring it
-// there.
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <unordered_map>
 
 #include "scheduler/framework/handle.h"
 #include "scheduler/plugins/loadawarescheduling/node_load.h"
@@ -84,8 +79,6 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   void nodeChanged(NodeId node) override;
   void allocatableChanged(NodeId node) override { notifyLoad(node, true); }
 
-  void endSimulation();
-
   Row& row(NodeId node);
   // Reads the NodeMetric of the node's name, if there is one.
   void report(NodeId node);
@@ -109,12 +102,6 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   Estimator estimator_;
   AssignedLoad lastLoad_;  // the load that last_ is for
   GrantPtr last_;
-  // The loads of bound pods that the simulation has removed and not put back.
-  struct Removed {
-    NodeId node;
-    AssignedLoad load;
-  };
-  std::unordered_map<const PodInfo*, Removed> removed_;
   std::vector<ResourceId> ids_;  // of the resources
   std::vector<Row> rows_;        // by node
   std::size_t reported_ = 0;

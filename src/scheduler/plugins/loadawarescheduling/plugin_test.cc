@@ -130,65 +130,6 @@ TEST(LoadAware, counts_pods_that_came_since_the_report_until_they_are_measured) 
   EXPECT_EQ(f.ask("a", "2"), "");  // 5700
 }
 
-TEST(LoadAware, a_pod_that_only_a_simulation_removes_still_counts) {
-  LoadWorld f;
-  f.node("a");
-  f.bound("young", "a", "2");  // is estimated at 1700m
-  f.report("a", "4");
-  const NodeId a = *f.world.cluster().findNode("a");
-  const PodPtr young = f.world.cluster().node(a).pods.front();
-  EXPECT_EQ(f.ask("a", "2"), kHotCpu) << "4000 + 1700 + 1700 of 10000";
-  {
-    Cluster::Transaction whatIf(f.world.cluster());
-    Grants grants = std::move(f.world.cluster().removePod(young->uid())->grants);
-    EXPECT_EQ(f.ask("a", "2"), kHotCpu) << "its eviction makes no place for another";
-    ASSERT_TRUE(f.world.cluster().assume(young, a, grants));
-    EXPECT_EQ(f.ask("a", "2"), kHotCpu);
-    EXPECT_EQ(f.ask("a", "900m"), "") << "it counts once: 4000 + 1700 + 765";
-    f.world.cluster().removePod(young->uid());
-  }
-  EXPECT_EQ(f.world.cluster().verifyNode(a), "");
-  EXPECT_EQ(f.ask("a", "2"), kHotCpu);
-  f.world.cluster().removePod(young->uid());
-  EXPECT_EQ(f.ask("a", "2"), "") << "now it is gone";
-}
-
-TEST(LoadAware, what_a_simulation_adds_and_takes_back_does_not_count) {
-  LoadWorld f;
-  f.node("a");
-  f.report("a", "4");
-  const NodeId a = *f.world.cluster().findNode("a");
-  const PodPtr member = f.world.pod(LoadWorld::pod("member", "2"));
-  Cluster::Transaction plan(f.world.cluster());
-  ASSERT_TRUE(f.world.cluster().assume(member, a));
-  CycleState state;
-  ASSERT_TRUE(f.plugin->reserve(state, member, a).ok());
-  EXPECT_EQ(f.ask("a", "2"), kHotCpu) << "4000 + 1700 + 1700";
-  {
-    Cluster::Transaction without(f.world.cluster());
-    f.world.cluster().removePod(member->uid());
-    EXPECT_EQ(f.ask("a", "2"), "");
-  }
-  EXPECT_EQ(f.ask("a", "2"), kHotCpu);
-  f.world.cluster().removePod(member->uid());
-  EXPECT_EQ(f.ask("a", "2"), "");
-}
-
-TEST(LoadAware, a_simulation_that_is_committed_removes_for_good) {
-  LoadWorld f;
-  f.node("a");
-  f.bound("young", "a", "2");
-  f.report("a", "4");
-  const NodeId a = *f.world.cluster().findNode("a");
-  const std::string uid(f.world.cluster().node(a).pods.front()->uid());
-  Cluster::Transaction plan(f.world.cluster());
-  f.world.cluster().removePod(uid);
-  EXPECT_EQ(f.ask("a", "2"), kHotCpu);
-  plan.commit();
-  EXPECT_EQ(f.ask("a", "2"), "");
-  EXPECT_EQ(f.world.cluster().verifyNode(a), "");
-}
-
 TEST(LoadAware, counts_what_it_has_placed_and_takes_back_what_was_not_bound) {
   LoadWorld f;
   f.node("a");

@@ -70,6 +70,7 @@ class Process final : public kube::Component {
   Random random_;
   net::SimNetwork network_;
   int starts_ = 0;
+  std::uint64_t foretold_ = 0;
   bool keptRunning_ = false;
   std::shared_ptr<kube::Metrics> metrics_;
   std::unique_ptr<kube::HttpApi> api_;

@@ -3,6 +3,7 @@
 #include "scheduler/oracle/filling.h"
 #include "scheduler/oracle/nodes_needed.h"
 #include "scheduler/oracle/oracle_fixture.h"
+#include "scheduler/plugins/reservation/reservation_object.h"
 
 // Questions about amounts: how many copies fit, and how many nodes some pods need.
 

@@ -172,7 +172,7 @@ void SeamApi::cut(Server server) {
   server_ = std::move(server);
   for (const Open& call : open_) {
     if (call.answered) continue;
-    executor_.post([this, request = call.request, answer = call.answer] {
+    executor_.runAfter(Duration::zero(), [this, request = call.request, answer = call.answer] {
       if (const auto waiting = answer.lock()) waiting->deliver(server_(request));
     });
   }

@@ -96,7 +96,8 @@ class SeamApi final : public kube::Api {
   std::uint64_t received() const { return received_; }
 
   using Server = std::function<Result<std::string>(const kube::Request&)>;
-  // After SeamExecutor::cut(): `server` answers all calls, those without an answer first.
+  // After SeamExecutor::cut(): `server` answers all calls. Open ones get their answers when all
+  // that is ready has run: the scheduler of the process receives none before it tries a new pod.
   void cut(Server server);
 
  private:
